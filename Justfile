@@ -1,0 +1,68 @@
+# The tasks of this repository: `./just` lists them
+
+set positional-arguments
+export PATH := justfile_directory() / ".tools/bin:" + env("PATH")
+
+python := ".venv/bin/python"
+
+# List the tasks
+default:
+    @just --list --unsorted
+
+# Serve the contract with one server: serve NAME[/DEPLOYMENT]
+serve *ARGS: _environment
+    @{{ python }} -m harness serve "$@"
+
+# Prove that servers keep the contract: conform NAME…|all|URL
+conform *ARGS: _environment
+    @{{ python }} -m conformance "$@"
+
+# List the servers and their deployments
+list *ARGS: _environment
+    @{{ python }} -m harness list "$@"
+
+# Copy a server as the start of your own: new NAME DIR
+new *ARGS: _environment
+    @{{ python }} -m harness new "$@"
+
+# Bring all that servers need: setup [NAME…]
+setup *ARGS: _environment
+    @{{ python }} -m harness setup "$@"
+
+# Say what this machine has and what is missing
+doctor *ARGS: _environment
+    @{{ python }} -m harness doctor "$@"
+
+# Run the databases and the slow upstream alone
+services *ARGS: _environment
+    @{{ python }} -m harness services "$@"
+
+# Generate a large deterministic set of images under .run/
+images *ARGS: _environment
+    @{{ python }} -m harness images "$@"
+
+# Test everything: harness, suite and servers
+test *ARGS: lint
+    @{{ python }} -m pytest "$@"
+
+# Check style and types
+lint: _environment
+    @.venv/bin/ruff check --quiet
+    @.venv/bin/ruff format --check --quiet
+    @.venv/bin/mypy
+
+# Put everything into its standard format
+fmt: _environment
+    @.venv/bin/ruff check --quiet --fix-only
+    @.venv/bin/ruff format --quiet
+
+# Bring every Python lock up to date with what is asked for
+lock:
+    @uv pip compile {{ lock }} --group dev --output-file requirements/project.txt pyproject.toml
+    @for one in tools mongodb postgresql; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt"; done
+
+lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"
+
+_environment:
+    @uv venv --quiet --allow-existing --python '>=3.11' .venv
+    @uv pip sync --quiet --require-hashes requirements/project.txt

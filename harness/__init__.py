@@ -1,0 +1,1 @@
+"""Finds the servers, prepares what they need and runs them; knows nothing of tests."""

@@ -1,0 +1,5 @@
+"""The tasks that run servers and services: ``python -m harness``."""
+
+from harness.cli import main
+
+main()

@@ -1,0 +1,82 @@
+"""What the machine has of what the tasks need."""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from ctypes.util import find_library
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.paths import ROOT, TOOLS
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    ok: bool
+    found: str
+    advice: str = ""
+
+
+def examine() -> list[Finding]:
+    """Look at everything; nothing is changed."""
+    return [
+        Finding("Python", sys.version_info >= (3, 11), platform.python_version()),
+        _program("uv", "run ./just, which fetches it"),
+        _program("git", "apt install git"),
+        _program("curl", "apt install curl (for the lines that serve prints)"),
+        *_embedded_databases(),
+        _disk(),
+    ]
+
+
+def _program(name: str, advice: str) -> Finding:
+    path = shutil.which(name, path=f"{TOOLS / 'bin'}:{os.environ.get('PATH', '')}")
+    if path is None:
+        return Finding(name, False, "not found", advice)
+    version = subprocess.run([path, "--version"], stdout=subprocess.PIPE, text=True, check=False)
+    return Finding(name, version.returncode == 0, version.stdout.splitlines()[0])
+
+
+def _embedded_databases() -> list[Finding]:
+    own = "or set MONGODB_URL to a server of your own"
+    linux = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
+    libc, version = platform.libc_ver()
+    glibc = libc == "glibc" and tuple(map(int, version.split("."))) >= (2, 34)
+    cpuinfo = Path("/proc/cpuinfo")
+    avx = platform.machine() != "x86_64" or " avx " in (
+        cpuinfo.read_text() if cpuinfo.exists() else ""
+    )
+    curl = find_library("curl") is not None
+    crypto = (find_library("crypto") or "").endswith(".3")
+    return [
+        Finding(
+            "embedded databases: Linux on x86-64 or arm64",
+            linux,
+            f"{platform.system()} on {platform.machine()}",
+            "" if linux else "set MONGODB_URL and DATABASE_URL to servers of your own",
+        ),
+        Finding("embedded MongoDB: glibc 2.34", glibc, f"{libc} {version}", "" if glibc else own),
+        Finding("embedded MongoDB: AVX", avx, "yes" if avx else "no", "" if avx else own),
+        Finding(
+            "embedded MongoDB: libcurl 4",
+            curl,
+            "yes" if curl else "no",
+            "" if curl else f"apt install libcurl4, {own}",
+        ),
+        Finding(
+            "embedded MongoDB: OpenSSL 3",
+            crypto,
+            "yes" if crypto else "no",
+            "" if crypto else f"apt install libssl3, {own}",
+        ),
+    ]
+
+
+def _disk() -> Finding:
+    free = shutil.disk_usage(ROOT).free / 2**30
+    return Finding("disk", free > 2, f"{free:.0f} GiB free", "" if free > 2 else "2 GiB are needed")

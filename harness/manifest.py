@@ -1,0 +1,89 @@
+"""The manifest, ``server.toml``: what a server says of itself."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from harness.errors import UsageError
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+Text = Annotated[str, StringConstraints(min_length=1)]
+Command = Annotated[list[Text], Field(min_length=1)]
+Part = Literal["text", "json", "mongo", "agents", "files", "gridfs", "sleep", "slow_api"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Build(_Model):
+    """How a server is made ready to run, in its folder."""
+
+    run: list[Command] = Field(min_length=1)
+    """Argument lists, run one after the other; never through a shell."""
+    inputs: list[Text] = Field(min_length=1)
+    """Files and folders; the build is skipped while their bytes are unchanged."""
+    output: Text
+    """The folder that the build makes; it is built again when this is gone."""
+
+
+class Deployment(_Model):
+    """One way to run a server."""
+
+    name: Name
+    model: Literal["event loop", "threads", "processes", "greenlets", "actors"]
+    run: Command
+    """An argument list; ``{host}``, ``{port}``, ``{workers}`` and ``{threads}`` are filled in."""
+    concurrent: bool = True
+    """Does one slow request leave the others alone, with ``WORKERS=1``?"""
+    supervised: bool = False
+    """Is a killed worker replaced?"""
+    keep_alive: bool = True
+    """False where the stack closes after each response."""
+
+
+class Manifest(_Model):
+    """A server, as its folder describes it."""
+
+    title: Text
+    language: Literal["python", "node", "scala", "ruby", "nginx"]
+    framework: Text
+    homepage: Annotated[str, StringConstraints(pattern=r"^https://")]
+    mongodb: Text | None = None
+    """The MongoDB driver, as its ecosystem names it."""
+    sql: Text | None = None
+    """The PostgreSQL driver, as its ecosystem names it."""
+    parts: list[Part] | None = None
+    """The parts of the contract that it serves; all of them unless it says otherwise."""
+    build: Build | None = None
+    deployment: list[Deployment] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> "Manifest":
+        names = [deployment.name for deployment in self.deployment]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"deployment {twice!r} is there twice")
+        return self
+
+
+def load_manifest(path: Path) -> Manifest:
+    """Read and check a manifest; an error names the file and each field that is wrong."""
+    try:
+        return Manifest.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not valid TOML: {error}") from error
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(map(str, fault['loc'])) or 'manifest'}: {fault['msg']}"
+            for fault in error.errors()
+        )
+        raise UsageError(f"{path}: {faults}") from error

@@ -1,0 +1,12 @@
+"""Where things are."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+"""The repository."""
+
+RUN = ROOT / ".run"
+"""What running tasks leave: data, locks, logs. Safe to delete while nothing runs."""
+
+TOOLS = ROOT / ".tools"
+"""What is installed for the tasks alone: just, uv, databases."""

@@ -1,0 +1,36 @@
+"""Loopback ports."""
+
+import socket
+
+from harness.errors import UsageError
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def require_free(host: str, port: int) -> None:
+    """Refuse a port that is taken, or an address that is not this machine's."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise UsageError(
+                f"cannot listen on {host}:{port}: {(error.strerror or str(error)).lower()}; "
+                "set PORT (and HOST) to one that is free"
+            ) from error
+
+
+def accepts(host: str, port: int) -> bool:
+    """Whether something accepts connections there."""
+    try:
+        socket.create_connection((host, port), timeout=1).close()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,55 @@
+"""What a service has to say so that a keeper can run it."""
+
+import os
+import signal
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import ClassVar
+
+from harness.paths import RUN
+
+
+class Service(ABC):
+    """A program that serves on a loopback port."""
+
+    name: ClassVar[str]
+    setting: ClassVar[str]
+    """The environment variable that tells servers where it is."""
+    stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
+    user: str | None = None
+    """The user that it runs as; None for this process' own."""
+
+    @property
+    def folder(self) -> Path:
+        """Where its locks, address and log are."""
+        return RUN / self.name
+
+    @property
+    def data(self) -> Path:
+        """The folder that it runs in."""
+        return self.folder
+
+    def install(self) -> None:
+        """Bring its program, if it is not there."""
+
+    def prepare(self) -> None:
+        """Make its data ready; called before each start."""
+
+    def reset(self) -> None:
+        """Throw its data away, because it does not start with them."""
+
+    def environment(self) -> dict[str, str]:
+        """The environment that it runs in."""
+        return dict(os.environ)
+
+    @abstractmethod
+    def command(self, port: int) -> list[str]:
+        """The argument list that runs it in the foreground."""
+
+    @abstractmethod
+    def url(self, port: int) -> str:
+        """Its address, for the setting."""
+
+    @abstractmethod
+    def is_ready(self, port: int) -> bool:
+        """Whether it answers."""

@@ -1,0 +1,33 @@
+"""The slow upstream as a service."""
+
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+from harness.paths import ROOT
+from harness.ports import accepts
+from harness.services.service import Service
+
+
+class Upstream(Service):
+    """An instance of :mod:`harness.upstream`."""
+
+    name: ClassVar[str] = "upstream"
+    setting: ClassVar[str] = "SLOW_API_URL"
+
+    def command(self, port: int) -> list[str]:
+        """The program in a process of its own."""
+        return [sys.executable, "-m", "harness.upstream", str(port)]
+
+    @property
+    def data(self) -> Path:
+        """The repository, where its module is found."""
+        return ROOT
+
+    def url(self, port: int) -> str:
+        """What servers add the query to."""
+        return f"http://127.0.0.1:{port}/"
+
+    def is_ready(self, port: int) -> bool:
+        """Whether it accepts connections."""
+        return accepts("127.0.0.1", port)

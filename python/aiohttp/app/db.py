@@ -1,0 +1,71 @@
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+from aiohttp import web
+from gridfs.asynchronous import AsyncGridFSBucket
+from pymongo import AsyncMongoClient
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import PyMongoError
+
+from app.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+SETTINGS = web.AppKey("settings", Settings)
+MONGODB = web.AppKey("mongodb", AsyncDatabase[dict[str, Any]])
+GRIDFS = web.AppKey("gridfs", AsyncGridFSBucket)
+POSTGRESQL = web.AppKey("postgresql", asyncpg.Pool)
+
+TIMEOUT = 2.5  # seconds for an operation with all that it waits for
+
+AGENTS = """
+    SELECT f.number, s.extension, s.context, s.state_interface,
+           'offline' AS status, '-1' AS extension_status, '0' AS paused
+      FROM agentfeatures f
+      LEFT JOIN agent_login_status s ON s.agent_id = f.id
+     ORDER BY f.number
+"""
+
+
+async def mongodb(app: web.Application) -> AsyncIterator[None]:
+    settings = app[SETTINGS]
+    async with AsyncMongoClient(
+        settings.mongodb_url,
+        maxPoolSize=settings.mongodb_pool_size,
+        # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
+        timeoutMS=int(TIMEOUT * 1000),
+    ) as client:
+        app[MONGODB] = client.get_default_database()
+        app[GRIDFS] = AsyncGridFSBucket(app[MONGODB])
+        yield
+
+
+async def postgresql(app: web.Application) -> AsyncIterator[None]:
+    settings = app[SETTINGS]
+    async with asyncpg.create_pool(
+        settings.database_url,
+        min_size=0,  # connect at the first query, so that the server starts without the database
+        max_size=settings.database_pool_size,
+    ) as pool:
+        app[POSTGRESQL] = pool
+        yield
+
+
+async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            return [dict(row) for row in await pool.fetch(AGENTS)]
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        logger.error("PostgreSQL: %r", error)
+        raise web.HTTPServiceUnavailable from error
+
+
+async def find_article(database: AsyncDatabase[dict[str, Any]], slug: str) -> dict[str, Any] | None:
+    try:
+        return await database.articles.find_one({"slug": slug})
+    except PyMongoError as error:
+        logger.error("MongoDB: %r", error)
+        raise web.HTTPServiceUnavailable from error

@@ -1,0 +1,107 @@
+"""What a correct server answers, computed from the fixtures."""
+
+import hashlib
+import json
+import sqlite3
+from contextlib import closing
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+
+ROOT = Path(__file__).parent
+FIXTURES = ROOT / "fixtures"
+
+OPENAPI = ROOT / "openapi.yaml"
+ARTICLES = FIXTURES / "articles.json"
+AGENTS_SQL = FIXTURES / "agents.sql"
+FILES = FIXTURES / "files"
+REVISIONS = FIXTURES / "revisions"
+
+AGENTS_QUERY = """\
+SELECT f.number, s.extension, s.context, s.state_interface,
+       'offline' AS status, '-1' AS extension_status, '0' AS paused
+FROM agentfeatures f
+LEFT JOIN agent_login_status s ON s.agent_id = f.id
+ORDER BY f.number"""
+
+CONTENT_TYPES = {
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".png": "image/png",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".svg": "image/svg+xml",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
+}
+
+
+def openapi() -> dict[str, Any]:
+    """Return the parsed OpenAPI document."""
+    return cast(dict[str, Any], yaml.safe_load(OPENAPI.read_text(encoding="utf-8")))
+
+
+def articles() -> list[dict[str, Any]]:
+    """Return the documents of the collection, members in stored order, `_id` as 24 hex digits."""
+    return cast(list[dict[str, Any]], json.loads(ARTICLES.read_text(encoding="utf-8")))
+
+
+def article(slug: str) -> dict[str, Any]:
+    """Return the document with this `slug`; `KeyError` if there is none."""
+    return {document["slug"]: document for document in articles()}[slug]
+
+
+def agents() -> list[dict[str, str | None]]:
+    """Return the rows of `AGENTS_QUERY`, in order."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.row_factory = sqlite3.Row
+        database.executescript(AGENTS_SQL.read_text(encoding="utf-8"))
+        return [dict(row) for row in database.execute(AGENTS_QUERY)]
+
+
+def files() -> dict[str, bytes]:
+    """Return the content of each file by name, as `/files` and `/gridfs` serve it."""
+    return _contents(FILES)
+
+
+def revisions() -> dict[str, bytes]:
+    """Return the older GridFS revisions by name: they are stored before those of `files()`."""
+    return _contents(REVISIONS)
+
+
+def content_type(name: str) -> str:
+    """Return the `Content-Type` of a file, from its name alone."""
+    return CONTENT_TYPES.get(Path(name).suffix, "application/octet-stream")
+
+
+def json_body(value: object) -> bytes:
+    """Encode `value` as the contract does: compact, UTF-8 unescaped, members in their order."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def problem(status: int, detail: str | None = None) -> bytes:
+    """Return the `application/problem+json` body of an error."""
+    members = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
+    return json_body(members if detail is None else members | {"detail": detail})
+
+
+def fingerprint() -> str:
+    """Return a SHA-256 over all of this folder, in hex: it changes when the contract does."""
+    digest = hashlib.sha256()
+    paths = (path for path in ROOT.rglob("*") if path.is_file() and not _generated(path))
+    for name, path in sorted((path.relative_to(ROOT).as_posix(), path) for path in paths):
+        content = path.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def _generated(path: Path) -> bool:
+    return "__pycache__" in path.relative_to(ROOT).parts
