@@ -49,6 +49,10 @@ class Deployment(_Model):
     """Is a killed worker replaced?"""
     keep_alive: bool = True
     """False where the stack closes after each response."""
+    sql_pool: bool = True
+    """False where a SQL connection is made for each request."""
+    warmup: Annotated[float, Field(ge=0)] = 1.0
+    """Seconds of load before it is as fast as it gets."""
 
 
 class Manifest(_Model):

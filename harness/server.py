@@ -51,7 +51,7 @@ def running(
     env = DEFAULTS | environment() | dict(settings)
     host, port = env["HOST"], parse_port(env["PORT"])
     require_free(host, port)
-    process = spawn(_command(target, env), cwd=target.server.folder, env=env, output=output)
+    process = launch(target, settings, output=output)
     server = Running(target, process, host, port)
     try:
         wait_until(lambda: process.poll() is not None or answers(host, port), timeout=start)
@@ -62,6 +62,14 @@ def running(
         yield server
     finally:
         stop(process)
+
+
+def launch(
+    target: Target, settings: Mapping[str, str], *, output: IO[str] | int | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a server that is built, as the leader of a session of its own, and wait for nothing."""
+    env = DEFAULTS | environment() | dict(settings)
+    return spawn(_command(target, env), cwd=target.server.folder, env=env, output=output)
 
 
 def _command(target: Target, env: Mapping[str, str]) -> list[str]:

@@ -8,7 +8,7 @@ from aiohttp import web
 from gridfs.asynchronous import AsyncGridFSBucket
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
-from pymongo.errors import PyMongoError
+from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
 from app.settings import Settings
 
@@ -20,6 +20,16 @@ GRIDFS = web.AppKey("gridfs", AsyncGridFSBucket)
 POSTGRESQL = web.AppKey("postgresql", asyncpg.Pool)
 
 TIMEOUT = 2.5  # seconds for an operation with all that it waits for
+
+MONGODB_AWAY = (ConnectionFailure, ExecutionTimeout)
+POSTGRESQL_AWAY = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -56,9 +66,13 @@ async def postgresql(app: web.Application) -> AsyncIterator[None]:
 
 async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
     try:
-        async with asyncio.timeout(TIMEOUT):
-            return [dict(row) for row in await pool.fetch(AGENTS)]
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        async with asyncio.timeout(TIMEOUT), pool.acquire() as connection:
+            try:
+                return [dict(row) for row in await connection.fetch(AGENTS)]
+            except asyncio.CancelledError:
+                connection.terminate()  # without it, release waits for what the server may never say
+                raise
+    except POSTGRESQL_AWAY as error:
         logger.error("PostgreSQL: %r", error)
         raise web.HTTPServiceUnavailable from error
 
@@ -66,6 +80,6 @@ async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
 async def find_article(database: AsyncDatabase[dict[str, Any]], slug: str) -> dict[str, Any] | None:
     try:
         return await database.articles.find_one({"slug": slug})
-    except PyMongoError as error:
+    except MONGODB_AWAY as error:
         logger.error("MongoDB: %r", error)
         raise web.HTTPServiceUnavailable from error

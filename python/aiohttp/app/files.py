@@ -5,9 +5,8 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.web_request import BaseRequest
 from gridfs.asynchronous import AsyncGridOut
 from gridfs.errors import NoFile
-from pymongo.errors import PyMongoError
 
-from app.db import GRIDFS, MONGODB, SETTINGS
+from app.db import GRIDFS, MONGODB, MONGODB_AWAY, SETTINGS
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +31,10 @@ class FileResponse(web.FileResponse):
             headers = request.headers.copy()
             headers.popall(hdrs.RANGE, None)
             request = request.clone(headers=headers)
-        return await super().prepare(request)
+        writer = await super().prepare(request)
+        if request.method == hdrs.METH_GET and writer and writer.length and request.transport:
+            request.transport.close()  # the file has become shorter than announced
+        return writer
 
 
 def file_name(request: web.Request) -> str:
@@ -56,7 +58,7 @@ async def gridfs(request: web.Request) -> web.StreamResponse:
         stored = await request.app[GRIDFS].open_download_stream_by_name(file_name(request))
     except NoFile:
         raise web.HTTPNotFound from None
-    except PyMongoError as error:
+    except MONGODB_AWAY as error:
         logger.error("MongoDB: %r", error)
         raise web.HTTPServiceUnavailable from error
     response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: stored.metadata["contentType"]})
@@ -81,7 +83,7 @@ async def send_chunks(
     try:
         async for chunk in chunks:
             await response.write(chunk["data"])
-    except PyMongoError as error:
+    except MONGODB_AWAY as error:
         logger.error("MongoDB: %r", error)
         if request.transport:
             request.transport.abort()  # the headers are out: the client must see that it is cut

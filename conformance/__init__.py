@@ -1,0 +1,1 @@
+"""The suite that proves that a server keeps the contract."""

@@ -1,0 +1,130 @@
+"""Starts the server under test and hands it to the checks."""
+
+import json
+import sys
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spec
+from conformance.subject import EXAMPLES, Controlled, Subject, start
+from harness.catalog import find_target
+from harness.scratch import scratch
+from harness.services import services
+
+PATHS = {path: item["get"]["tags"][0] for path, item in spec.openapi()["paths"].items()}
+"""The part of the contract that each path of the OpenAPI document belongs to."""
+
+Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--target", required=True, help="NAME/DEPLOYMENT or http://HOST:PORT")
+    parser.addoption("--root", default=None, help="where to look for servers")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "catches(*faults): faults that the check fails for")
+    config.addinivalue_line("markers", "serves(*parts): parts of the contract that it asks for")
+    config.addinivalue_line("markers", "control: needs a server that we started")
+    config.pluginmanager.register(Reporter(), "reporter")
+
+
+@pytest.fixture(scope="session")
+def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None]]:
+    name = pytestconfig.getoption("--target")
+    if name.startswith("http"):
+        yield Subject.at(name), None
+        return
+    root = pytestconfig.getoption("--root")
+    target = find_target(name, Path(root)) if root else find_target(name)
+    with scratch("conformance") as folder, services() as around:
+
+        def start_another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
+            return start(target, around, folder, settings)
+
+        with start(target, around, folder) as subject:
+            yield subject, start_another
+
+
+@pytest.fixture(scope="session")
+def subject(running: tuple[Subject, Start | None]) -> Subject:
+    """The server under test."""
+    return running[0]
+
+
+@pytest.fixture(scope="session")
+def controlled(running: tuple[Subject, Start | None]) -> Controlled:
+    """The server under test, started by us."""
+    assert isinstance(running[0], Controlled)
+    return running[0]
+
+
+@pytest.fixture(scope="session")
+def start_another(running: tuple[Subject, Start | None]) -> Start:
+    """Starts the same deployment once more with other settings."""
+    assert running[1] is not None
+    return running[1]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the server does not serve, and what needs a server of ours on another's."""
+    name = config.getoption("--target")
+    root = config.getoption("--root")
+    ours = not name.startswith("http")
+    parts: set[str] | None = None
+    if ours:
+        target = find_target(name, Path(root)) if root else find_target(name)
+        parts = set(target.server.manifest.parts or EXAMPLES)
+    kept, foreign, uncontrolled = [], [], []
+    for item in items:
+        needed = {part for mark in item.iter_markers("serves") for part in mark.args}
+        needed |= {part for path, part in PATHS.items() if f" {path}]" in item.name}
+        if parts is not None and not needed <= parts:
+            foreign.append(item)
+        elif not ours and item.get_closest_marker("control"):
+            uncontrolled.append(item)
+        else:
+            kept.append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=[*foreign, *uncontrolled])
+    tell(
+        event="collected", count=len(kept), left_out=[part_of(item.nodeid) for item in uncontrolled]
+    )
+
+
+def part_of(nodeid: str) -> str:
+    """The part of the contract that a check belongs to: the name of its file."""
+    return nodeid.split("::")[0].rsplit("/", 1)[-1].removeprefix("test_").removesuffix(".py")
+
+
+def tell(**event: Any) -> None:
+    """A line of JSON on the real stdout for the process that runs the suite."""
+    print(json.dumps(event), file=sys.__stdout__, flush=True)
+
+
+class Reporter:
+    """Tells each check's outcome as it comes."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if report.when == "call" or report.outcome != "passed":
+            fault = call.excinfo.value if call.excinfo else None
+            tell(
+                event="check",
+                part=part_of(item.nodeid),
+                name=item.nodeid.split("::", 1)[-1],
+                outcome=report.outcome,
+                phase=report.when,
+                seconds=round(report.duration, 3),
+                message=str(fault) or repr(fault) if fault else "",
+                repeat=getattr(fault, "repeat", ""),
+                where=report.longreprtext.splitlines()[-1] if report.failed else "",
+            )
+        return report

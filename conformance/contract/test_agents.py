@@ -1,0 +1,45 @@
+"""/agents: rows to the byte, read at each request over pooled connections."""
+
+import spec
+from conformance.expect import JSON, Mismatch, answer
+from conformance.faults import catches
+from conformance.needs import control, serves
+from conformance.subject import Controlled, Subject
+
+pytestmark = serves("agents")
+
+
+@catches("agents-inner-join", "agents-unordered", "agents-empty-string", "agents-number")
+def test_agents(subject: Subject) -> None:
+    answer(subject.ask("/agents"), JSON, spec.json_body(spec.agents()))
+
+
+@control
+@catches("cached-agents")
+def test_each_request_reads_the_database(controlled: Controlled) -> None:
+    requests = 10
+    controlled.ask("/agents")
+    before = controlled.postgresql.received
+    for _ in range(requests):
+        response = controlled.ask("/agents")
+    read = controlled.postgresql.received - before
+    least = requests * 50 * len("300offline-10")
+    if read < least:
+        expected = f"at least {least} bytes from PostgreSQL for {requests} requests"
+        raise Mismatch("caching", expected, f"{read} bytes", response)
+
+
+@control
+@catches("agents-connect", "agents-pool-claimed-none")
+def test_connections_come_from_a_pool(controlled: Controlled) -> None:
+    """Both ways: a deployment that says that it connects for each request is shown to."""
+    requests = 20
+    controlled.ask("/agents")
+    before = controlled.postgresql.connections
+    for _ in range(requests):
+        response = controlled.ask("/agents")
+    made = controlled.postgresql.connections - before
+    pooled = controlled.deployment.sql_pool
+    if (made < requests) != pooled:
+        expected = "fewer connections than requests" if pooled else "a connection for each request"
+        raise Mismatch("pool", expected, f"{made} connections for {requests} requests", response)

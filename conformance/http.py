@@ -1,0 +1,178 @@
+"""An HTTP/1.1 client that hides nothing: it sends the bytes it is given, and reads strictly.
+
+Requests are written as they are told, however wrong they may be. Responses are parsed by h11, which
+refuses what RFC 9112 forbids.
+"""
+
+import shlex
+import socket
+import time
+from dataclasses import dataclass, field
+
+import h11
+
+TIMEOUT = 10.0
+"""Seconds that a response may take, unless a request says otherwise."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as it goes out."""
+
+    target: str = "/index"
+    method: str = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    version: str = "1.1"
+
+    def encode(self, host: str) -> bytes:
+        """Its bytes; ``Host`` and ``Content-Length`` are added where they are due."""
+        names = {name.lower() for name, _ in self.headers}
+        lines = [f"{self.method} {self.target} HTTP/{self.version}"]
+        if "host" not in names:
+            lines.append(f"Host: {host}")
+        lines += [f"{name}: {value}" for name, value in self.headers]
+        if self.body and not names & {"content-length", "transfer-encoding"}:
+            lines.append(f"Content-Length: {len(self.body)}")
+        return "\r\n".join([*lines, "", ""]).encode("latin-1") + self.body
+
+    def curl(self, url: str) -> str:
+        """A command that repeats it."""
+        words = ["curl", "-i", "--path-as-is"]
+        words += ["--head"] if self.method == "HEAD" else []
+        words += ["--request", self.method] if self.method not in ("GET", "HEAD") else []
+        words += ["--http1.0"] if self.version == "1.0" else []
+        for name, value in self.headers:
+            words += ["--header", f"{name}: {value}"]
+        words += ["--data-binary", self.body.decode("latin-1")] if self.body else []
+        return shlex.join([*words, url + self.target])
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response as it came in."""
+
+    request: Request
+    version: str
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    repeat: str = field(repr=False, default="")
+    """A command that repeats the request."""
+
+    def header(self, name: str) -> str | None:
+        """The value of a header, its fields joined as RFC 9110, section 5.3 has it."""
+        values = [value for key, value in self.headers if key == name.lower()]
+        return ", ".join(values) if values else None
+
+    @property
+    def content_type(self) -> str | None:
+        """The ``Content-Type``, if there is one."""
+        return self.header("Content-Type")
+
+
+class Closed(Exception):
+    """The server closed the connection where a response was due."""
+
+
+class Garbled(AssertionError):
+    """What came is not an HTTP response that RFC 9112 allows."""
+
+
+class Connection:
+    """One TCP connection to a server."""
+
+    def __init__(self, host: str, port: int, timeout: float = TIMEOUT) -> None:
+        """Connect; nothing is sent."""
+        self.host, self.port = host, port
+        self.socket = socket.create_connection((host, port), timeout)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._rest = b""
+
+    def __enter__(self) -> "Connection":
+        """Close at the end of the block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.socket.close()
+
+    def send(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self.socket.sendall(data)
+
+    def request(self, request: Request) -> Response:
+        """Send a request and read its response."""
+        self.send(request.encode(f"{self.host}:{self.port}"))
+        return self.receive(request)
+
+    def receive(self, request: Request | None = None) -> Response:
+        """Read the next response, which answers ``request``."""
+        request = request or Request()
+        parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
+        method = request.method if request.method in ("GET", "HEAD") else "POST"
+        parser.send(h11.Request(method=method, target="/", headers=[("Host", "x")]))
+        parser.send(h11.EndOfMessage())
+        if self._rest:  # h11 takes no bytes for the end of the connection
+            parser.receive_data(self._rest)
+        head: h11.Response | None = None
+        body = bytearray()
+        try:
+            while True:
+                match parser.next_event():
+                    case h11.NEED_DATA:
+                        self._feed(parser, started=head is not None)
+                    case h11.Response() as head:
+                        pass
+                    case h11.Data(data=data):
+                        body += data
+                    case h11.EndOfMessage():
+                        break
+                    case h11.ConnectionClosed():
+                        raise Closed
+        except h11.RemoteProtocolError as error:
+            sent = request.encode("x")[:200]
+            raise Garbled(f"not a valid response to {sent!r}: {error}") from error
+        assert head is not None
+        self._rest = parser.trailing_data[0]
+        return Response(
+            request,
+            head.http_version.decode(),
+            head.status_code,
+            tuple((name.decode(), value.decode("latin-1")) for name, value in head.headers),
+            bytes(body),
+            request.curl(f"http://{self.host}:{self.port}"),
+        )
+
+    def _feed(self, parser: h11.Connection, *, started: bool) -> None:
+        try:
+            data = self.socket.recv(1 << 16)
+        except ConnectionResetError:
+            data = b""
+        if not data and not started and not parser.trailing_data[0]:
+            raise Closed
+        parser.receive_data(data)
+
+    def read_raw(self, timeout: float) -> bytes:
+        """What comes until the server closes or is silent for ``timeout`` seconds."""
+        data, self._rest = self._rest, b""
+        self.socket.settimeout(timeout)
+        try:
+            while chunk := self.socket.recv(1 << 16):
+                data += chunk
+        except (TimeoutError, ConnectionResetError):
+            pass
+        return data
+
+    def is_closed_within(self, seconds: float) -> bool:
+        """Whether the server closes, without another byte, in that time."""
+        if self._rest:
+            return False
+        deadline = time.monotonic() + seconds
+        self.socket.settimeout(max(deadline - time.monotonic(), 0.001))
+        try:
+            return self.socket.recv(1) == b""
+        except ConnectionResetError:
+            return True
+        except TimeoutError:
+            return False

@@ -1,0 +1,150 @@
+"""The server that is tested."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import get_args
+from urllib.parse import urlsplit
+
+import psutil
+
+import spec
+from conformance.http import TIMEOUT, Connection, Request, Response
+from conformance.proxy import Proxy
+from harness.catalog import Target
+from harness.errors import UsageError
+from harness.manifest import Deployment, Part
+from harness.ports import free_port
+from harness.server import Running, running
+from harness.services import Services
+
+EXAMPLES: dict[str, str] = {
+    "text": "/index",
+    "json": "/json",
+    "mongo": "/mongo",
+    "agents": "/agents",
+    "files": "/files/photo.jpg",
+    "gridfs": "/gridfs/photo.jpg",
+    "sleep": "/sleep?ms=1",
+    "slow_api": "/slow_api?calls=1&ms=1",
+}
+"""A request target for each endpoint."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A server at an address, be it ours or not."""
+
+    host: str
+    port: int
+    parts: frozenset[str] = frozenset(get_args(Part))
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://{self.host}:{self.port}"
+
+    @classmethod
+    def at(cls, url: str) -> "Subject":
+        """The server at ``http://HOST[:PORT]``."""
+        parts = urlsplit(url)
+        if parts.scheme != "http" or not parts.hostname or parts.path not in ("", "/"):
+            raise UsageError(f"{url}: give the address as http://HOST:PORT")
+        return cls(parts.hostname, parts.port or 80)
+
+    def connect(self, timeout: float = TIMEOUT) -> Connection:
+        """A new connection."""
+        return Connection(self.host, self.port, timeout)
+
+    def ask(
+        self,
+        target: str,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        *,
+        timeout: float = TIMEOUT,
+    ) -> Response:
+        """The response to a request on a connection of its own."""
+        request = Request(target, method, tuple((headers or {}).items()), body)
+        with self.connect(timeout) as connection:
+            return connection.request(request)
+
+
+@dataclass(frozen=True)
+class Controlled(Subject):
+    """A server that we started, with all around it under our control."""
+
+    target: Target = field(kw_only=True)
+    process: Running = field(kw_only=True)
+    services: Services = field(kw_only=True)
+    mongodb: Proxy = field(kw_only=True)
+    postgresql: Proxy = field(kw_only=True)
+    files: Path = field(kw_only=True)
+    log: Path = field(kw_only=True)
+
+    @property
+    def deployment(self) -> Deployment:
+        """What the manifest says of how it runs."""
+        return self.target.deployment
+
+    def processes(self) -> list[psutil.Process]:
+        """Its processes, the first one first."""
+        leader = psutil.Process(self.process.process.pid)
+        return [leader, *leader.children(recursive=True)]
+
+
+@contextmanager
+def start(
+    target: Target, services: Services, folder: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[Controlled]:
+    """Start a server between proxies, with files of its own, for the length of the block."""
+    files = folder / "files"
+    if not files.exists():
+        make_files(files)
+    log = folder / f"log-{free_port()}.txt"
+    with ExitStack() as held:
+        mongodb = held.enter_context(Proxy(services.mongodb_url, 27017).running())
+        postgresql = held.enter_context(Proxy(services.database_url, 5432).running())
+        own = {
+            "HOST": "127.0.0.1",
+            "PORT": str(free_port()),
+            "WORKERS": "1",
+            "FILES_DIR": str(files),
+            "SLOW_API_URL": services.slow_api_url,
+            "MONGODB_URL": mongodb.url,
+            "DATABASE_URL": postgresql.url,
+        }
+        output = held.enter_context(log.open("w"))
+        server = held.enter_context(running(target, own | dict(settings or {}), output=output))
+        yield Controlled(
+            server.host,
+            server.port,
+            frozenset(target.server.manifest.parts or EXAMPLES),
+            target=target,
+            process=server,
+            services=services,
+            mongodb=mongodb,
+            postgresql=postgresql,
+            files=files,
+            log=log,
+        )
+
+
+SECRET = b"outside the folder"
+BIG = 100 * 1024 * 1024
+
+
+def make_files(folder: Path) -> None:
+    """Fill a folder with the fixtures, and with what a server must not serve."""
+    folder.mkdir()
+    for name, content in spec.files().items():
+        (folder / name).write_bytes(content)
+    (folder / ".hidden.txt").write_bytes(SECRET)
+    (folder / "folder.txt").mkdir()
+    (folder / "folder.txt" / "inside.txt").write_bytes(SECRET)
+    (folder.parent / "outside.txt").write_bytes(SECRET)
+    (folder / "leaving.txt").symlink_to(folder.parent / "outside.txt")
+    with (folder / "big.bin").open("wb") as big:
+        big.truncate(BIG)

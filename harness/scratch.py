@@ -1,0 +1,29 @@
+"""Folders for one run, which a later run removes if their own could not."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.locks import is_locked, locked
+from harness.paths import RUN
+
+
+@contextmanager
+def scratch(purpose: str) -> Iterator[Path]:
+    """A new folder below ``.run/PURPOSE`` for the length of the block."""
+    place = RUN / purpose
+    with locked(RUN / "locks" / purpose):
+        for old in place.glob("run-*"):
+            if not is_locked(old / ".lock"):
+                shutil.rmtree(old, ignore_errors=True)
+        place.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="run-", dir=place))
+        held = locked(folder / ".lock")
+        held.__enter__()
+    try:
+        yield folder
+    finally:
+        held.__exit__(None, None, None)
+        shutil.rmtree(folder, ignore_errors=True)

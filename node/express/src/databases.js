@@ -1,0 +1,63 @@
+import createError from 'http-errors';
+import { GridFSBucket, MongoClient } from 'mongodb';
+import pg from 'pg';
+
+import { settings } from './settings.js';
+
+const TIMEOUT = 2500; // ms for an operation with all that it waits for
+
+// https://www.mongodb.com/docs/drivers/node/current/connect/connection-options/csot/
+const client = new MongoClient(settings.mongodbUrl, {
+  maxPoolSize: settings.mongodbPoolSize,
+  serverSelectionTimeoutMS: TIMEOUT,
+  waitQueueTimeoutMS: TIMEOUT,
+  socketTimeoutMS: TIMEOUT,
+  connectTimeoutMS: 1000,
+  heartbeatFrequencyMS: 1000,
+});
+export const mongodb = client.db();
+export const gridfs = new GridFSBucket(mongodb);
+
+export const postgresql = new pg.Pool({
+  connectionString: settings.databaseUrl,
+  max: settings.databasePoolSize,
+  connectionTimeoutMillis: TIMEOUT,
+  query_timeout: TIMEOUT,
+});
+// https://node-postgres.com/apis/pool#error: an idle connection was lost
+postgresql.on('error', (error) => console.error(`PostgreSQL: ${error.message}`));
+
+export const AGENTS = {
+  name: 'agents', // prepared once a connection
+  text: `SELECT f.number, s.extension, s.context, s.state_interface,
+                'offline' AS status, '-1' AS extension_status, '0' AS paused
+           FROM agentfeatures f
+           LEFT JOIN agent_login_status s ON s.agent_id = f.id
+          ORDER BY f.number`,
+};
+
+/**
+ * What a database answers, or 503.
+ * @template T
+ * @param {Promise<T>} operation
+ * @returns {Promise<T>}
+ */
+export async function available(operation) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${TIMEOUT} ms`)), TIMEOUT);
+  });
+  try {
+    return await Promise.race([operation, /** @type {Promise<never>} */ (late)]);
+  } catch (cause) {
+    throw createError(503, { cause, headers: { 'Retry-After': '1' } });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Give every connection back. */
+export async function disconnect() {
+  await Promise.all([client.close(), postgresql.end()]);
+}

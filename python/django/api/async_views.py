@@ -1,0 +1,81 @@
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, BinaryIO
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_safe
+from gridfs.asynchronous import AsyncGridFSBucket
+from gridfs.errors import NoFile
+from pymongo import AsyncMongoClient
+
+from api.files import CHUNK, file_response, gridfs_response
+from api.models import AgentFeature
+from api.parameters import article_slug, calls_and_ms, sleep_ms
+from api.responses import json_response, text_response
+from api.upstream import fetch_all
+
+mongodb = AsyncMongoClient[dict[str, Any]](**settings.MONGODB).get_default_database("refservers")
+
+
+@require_safe
+async def index(request: HttpRequest) -> HttpResponse:
+    return text_response("Hello, World!")
+
+
+@require_safe
+async def hello(request: HttpRequest) -> HttpResponse:
+    return json_response({"message": "Hello, World!"})
+
+
+@require_safe
+async def mongo(request: HttpRequest) -> HttpResponse:
+    article = await mongodb.articles.find_one({"slug": article_slug(request)})
+    if article is None:
+        raise Http404
+    return json_response(article)
+
+
+@require_safe
+async def agents(request: HttpRequest) -> HttpResponse:
+    return json_response([agent async for agent in AgentFeature.objects.with_status()])
+
+
+@require_safe
+async def file(request: HttpRequest, name: str) -> HttpResponseBase:
+    return await asyncio.to_thread(file_response, request, name, read)
+
+
+async def read(file: BinaryIO, length: int) -> AsyncIterator[bytes]:
+    with file:
+        while length:
+            chunk = await asyncio.to_thread(file.read, min(length, CHUNK))
+            if not chunk:
+                raise EOFError("the file has been cut while it is sent")
+            length -= len(chunk)
+            yield chunk
+
+
+@require_safe
+async def gridfs(request: HttpRequest, name: str) -> HttpResponseBase:
+    try:
+        stored = await AsyncGridFSBucket(mongodb).open_download_stream_by_name(name)
+    except NoFile:
+        raise Http404 from None
+    # AsyncGridOut would read 16 MB at a time
+    chunks = mongodb.fs.chunks.find({"files_id": stored._id}, sort={"n": 1}, batch_size=4)
+    return gridfs_response(request, stored, (chunk["data"] async for chunk in chunks))
+
+
+@require_safe
+async def sleep(request: HttpRequest) -> HttpResponse:
+    ms = sleep_ms(request)
+    await asyncio.sleep(ms / 1000)
+    return json_response({"slept_ms": ms})
+
+
+@require_safe
+async def slow_api(request: HttpRequest) -> HttpResponse:
+    results = await fetch_all(*calls_and_ms(request), request.headers.get("X-Request-Id"))
+    return json_response({"results": results})

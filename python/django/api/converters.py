@@ -1,0 +1,5 @@
+from django.urls.converters import StringConverter
+
+
+class FileNameConverter(StringConverter):
+    regex = r"(?!\.)[^/\\\0]+"

@@ -1,0 +1,57 @@
+import logging
+from collections.abc import Awaitable, Callable
+
+from asgiref.sync import iscoroutinefunction, markcoroutinefunction
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from pymongo.errors import PyMongoError
+
+from api.responses import problem
+from api.upstream import UpstreamError, UpstreamTimeout
+
+logger = logging.getLogger(__name__)
+
+
+class ProblemMiddleware:
+    # https://docs.djangoproject.com/en/5.2/topics/http/middleware/#asynchronous-support
+    sync_capable = True
+    async_capable = True
+
+    def __init__(
+        self, get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
+    ) -> None:
+        self.get_response = get_response
+        if iscoroutinefunction(get_response):
+            markcoroutinefunction(self)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        if iscoroutinefunction(self):
+            return self.__acall__(request)
+        return complete(request, self.get_response(request))
+
+    async def __acall__(self, request: HttpRequest) -> HttpResponseBase:
+        return complete(request, await self.get_response(request))
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        match exception:
+            case OperationalError() | InterfaceError() | PyMongoError():
+                response = problem(503, {"Retry-After": "1"})
+            case UpstreamError():
+                response = problem(502)
+            case UpstreamTimeout():
+                response = problem(504)
+            case _:
+                return None
+        logger.error("%s: %r", request.path, exception)
+        return response
+
+
+def complete(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    if response.status_code == 405:
+        response = problem(405, {"Allow": response["Allow"]})
+    if isinstance(response, HttpResponse) and response.status_code != 304:
+        response.headers.setdefault("Content-Length", str(len(response.content)))
+        if request.method == "HEAD":
+            response.content = b""
+    return response

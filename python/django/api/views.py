@@ -1,0 +1,91 @@
+import asyncio
+import time
+from collections.abc import Iterator
+from threading import Thread
+from typing import Any, BinaryIO
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_safe
+from gridfs import GridFSBucket
+from gridfs.errors import NoFile
+from pymongo import MongoClient
+
+from api.files import CHUNK, file_response, gridfs_response
+from api.models import AgentFeature, agents_by_sql
+from api.parameters import article_slug, calls_and_ms, sleep_ms
+from api.responses import json_response, text_response
+from api.upstream import fetch_all
+
+mongodb = MongoClient[dict[str, Any]](**settings.MONGODB).get_default_database("refservers")
+loop = asyncio.new_event_loop()
+Thread(target=loop.run_forever, daemon=True).start()
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    return text_response("Hello, World!")
+
+
+@require_safe
+def hello(request: HttpRequest) -> HttpResponse:
+    return json_response({"message": "Hello, World!"})
+
+
+@require_safe
+def mongo(request: HttpRequest) -> HttpResponse:
+    article = mongodb.articles.find_one({"slug": article_slug(request)})
+    if article is None:
+        raise Http404
+    return json_response(article)
+
+
+@require_safe
+def agents(request: HttpRequest) -> HttpResponse:
+    return json_response(list(AgentFeature.objects.with_status()))
+
+
+@require_safe
+def agents_sql(request: HttpRequest) -> HttpResponse:
+    return json_response(agents_by_sql())
+
+
+@require_safe
+def file(request: HttpRequest, name: str) -> HttpResponseBase:
+    return file_response(request, name, read)
+
+
+def read(file: BinaryIO, length: int) -> Iterator[bytes]:
+    with file:
+        while length:
+            chunk = file.read(min(length, CHUNK))
+            if not chunk:
+                raise EOFError("the file has been cut while it is sent")
+            length -= len(chunk)
+            yield chunk
+
+
+@require_safe
+def gridfs(request: HttpRequest, name: str) -> HttpResponseBase:
+    try:
+        stored = GridFSBucket(mongodb).open_download_stream_by_name(name)
+    except NoFile:
+        raise Http404 from None
+    # GridOut would read 16 MB at a time
+    chunks = mongodb.fs.chunks.find({"files_id": stored._id}, sort={"n": 1}, batch_size=4)
+    return gridfs_response(request, stored, (chunk["data"] for chunk in chunks))
+
+
+@require_safe
+def sleep(request: HttpRequest) -> HttpResponse:
+    ms = sleep_ms(request)
+    time.sleep(ms / 1000)
+    return json_response({"slept_ms": ms})
+
+
+@require_safe
+def slow_api(request: HttpRequest) -> HttpResponse:
+    fetching = fetch_all(*calls_and_ms(request), request.headers.get("X-Request-Id"))
+    results = asyncio.run_coroutine_threadsafe(fetching, loop).result()
+    return json_response({"results": results})

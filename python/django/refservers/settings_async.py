@@ -1,0 +1,3 @@
+from refservers.settings import *  # noqa: F403
+
+VIEWS = "api.async_views"

@@ -1,0 +1,3 @@
+from refservers.settings import *  # noqa: F403
+
+AGENTS_IN_SQL = True

@@ -1,0 +1,62 @@
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+from fastapi import HTTPException
+from gridfs.asynchronous import AsyncGridFSBucket, AsyncGridOut
+from gridfs.errors import NoFile
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import PyMongoError
+
+logger = logging.getLogger("uvicorn.error")
+
+TIMEOUT = 2.5  # seconds for an operation with all that it waits for
+
+AGENTS = """
+    SELECT f.number, s.extension, s.context, s.state_interface,
+           'offline' AS status, '-1' AS extension_status, '0' AS paused
+      FROM agentfeatures f
+      LEFT JOIN agent_login_status s ON s.agent_id = f.id
+     ORDER BY f.number
+"""
+
+
+async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            return [dict(row) for row in await pool.fetch(AGENTS)]
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        logger.error("PostgreSQL: %r", error)
+        raise HTTPException(503) from error
+
+
+async def find_article(database: AsyncDatabase[dict[str, Any]], slug: str) -> dict[str, Any]:
+    try:
+        article = await database.articles.find_one({"slug": slug})
+    except PyMongoError as error:
+        logger.error("MongoDB: %r", error)
+        raise HTTPException(503) from error
+    if article is None:
+        raise HTTPException(404)
+    return article
+
+
+async def find_file(database: AsyncDatabase[dict[str, Any]], name: str) -> AsyncGridOut:
+    try:
+        return await AsyncGridFSBucket(database).open_download_stream_by_name(name)
+    except NoFile:
+        raise HTTPException(404) from None
+    except PyMongoError as error:
+        logger.error("MongoDB: %r", error)
+        raise HTTPException(503) from error
+
+
+async def chunks(
+    database: AsyncDatabase[dict[str, Any]], stored: AsyncGridOut
+) -> AsyncIterator[bytes]:
+    # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
+    cursor = database["fs.chunks"].find({"files_id": stored._id}, sort={"n": 1}, batch_size=4)
+    async for chunk in cursor:
+        yield chunk["data"]

@@ -1,0 +1,68 @@
+from time import monotonic
+from typing import Any
+
+import psycopg
+from flask import Flask, current_app
+from gridfs import GridFSBucket
+from psycopg.abc import RV, PQGen
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import ConnectionPool, NullConnectionPool
+from pymongo import MongoClient
+
+TIMEOUT = 2.5  # seconds for an operation with all that it waits for
+
+AGENTS = """
+    SELECT f.number, s.extension, s.context, s.state_interface,
+           'offline' AS status, '-1' AS extension_status, '0' AS paused
+      FROM agentfeatures f
+      LEFT JOIN agent_login_status s ON s.agent_id = f.id
+     ORDER BY f.number
+"""
+
+
+def init_app(app: Flask, pooled: bool) -> None:
+    client: MongoClient[dict[str, Any]] = MongoClient(
+        app.config["MONGODB_URL"],
+        maxPoolSize=app.config["MONGODB_POOL_SIZE"],
+        # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
+        timeoutMS=int(TIMEOUT * 1000),
+    )
+    app.extensions["mongodb"] = client.get_default_database()
+    app.extensions["gridfs"] = GridFSBucket(app.extensions["mongodb"])
+    # https://www.psycopg.org/psycopg3/docs/advanced/pool.html#null-connection-pools
+    pool_class = ConnectionPool if pooled else NullConnectionPool
+    app.extensions["postgresql"] = pool_class(
+        app.config["DATABASE_URL"],
+        connection_class=Connection,
+        kwargs={"autocommit": True, "row_factory": dict_row, "connect_timeout": 2},
+        min_size=0,
+        max_size=app.config["DATABASE_POOL_SIZE"] if pooled else 0,
+        timeout=TIMEOUT,
+        reconnect_timeout=TIMEOUT,
+        open=True,
+    )
+
+
+class Connection(psycopg.Connection[DictRow]):
+    """A connection that gives up a query at its deadline, even if nothing comes any more."""
+
+    deadline = float("inf")
+
+    def wait(self, gen: PQGen[RV], *args: Any, **kwargs: Any) -> RV:
+        return super().wait(gen, timeout=self.deadline - monotonic())
+
+
+def find_agents() -> list[DictRow]:
+    deadline = monotonic() + TIMEOUT
+    pool = current_app.extensions["postgresql"]
+    with pool.connection() as connection:
+        connection.deadline = deadline
+        try:
+            return connection.execute(AGENTS).fetchall()
+        except psycopg.OperationalError:
+            pool.drain()  # the other connections are as dead, and each would cost a request
+            raise
+
+
+def find_article(slug: str) -> dict[str, Any] | None:
+    return current_app.extensions["mongodb"].articles.find_one({"slug": slug})

@@ -1,0 +1,78 @@
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+
+from flask import Blueprint, Response, abort, current_app, request, send_from_directory
+from gridfs.errors import NoFile
+from pymongo.errors import PyMongoError
+from werkzeug.routing import BaseConverter
+
+bp = Blueprint("files", __name__)
+logger = logging.getLogger(__name__)
+
+CONTENT_TYPES = {
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".png": "image/png",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    ".svg": "image/svg+xml",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
+}
+
+
+class NameConverter(BaseConverter):
+    """A name that is not hidden, of one segment; U+FFFD is what Werkzeug reads for bad UTF-8."""
+
+    regex = r"[^./\\\0\ufffd][^/\\\0\ufffd]*"
+
+
+@bp.get("/files/<name:name>")
+def file(name: str) -> Response:
+    folder = current_app.config["FILES_DIR"]
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder):
+        abort(404)
+    if request.range and path.is_file() and request.range.ranges[0][0] < -path.stat().st_size:
+        request.environ["HTTP_RANGE"] = "bytes=0-"  # Werkzeug has no suffix longer than the file
+    response = send_from_directory(folder, name)
+    response.content_type = CONTENT_TYPES.get(path.suffix, "application/octet-stream")
+    return streamed(response)
+
+
+@bp.get("/gridfs/<name:name>")
+def gridfs(name: str) -> Response:
+    try:
+        stored = current_app.extensions["gridfs"].open_download_stream_by_name(name)
+    except NoFile:
+        abort(404)
+    # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
+    chunks = current_app.extensions["mongodb"]["fs.chunks"].find(
+        {"files_id": stored._id}, sort={"n": 1}, batch_size=4
+    )
+    response = Response((chunk["data"] for chunk in chunks), direct_passthrough=True)
+    response.content_type = stored.metadata["contentType"]
+    response.content_length = stored.length
+    response.set_etag(str(stored._id))
+    return streamed(response.make_conditional(request))
+
+
+def streamed(response: Response) -> Response:
+    del response.headers["Date"]  # that make_conditional sets: the server sends its own
+    response.response = whole(response.response, response.content_length or 0)
+    return response
+
+
+def whole(body: Iterable[bytes], length: int) -> Iterator[bytes]:
+    """Pass on a body of this length; if it ends early, the client must see that it is cut."""
+    with closing(body):
+        try:
+            for data in body:
+                yield data[:length]
+                length -= len(data)
+        except (OSError, PyMongoError) as error:
+            logger.error("%r", error)
+    if length > 0:
+        raise ConnectionAbortedError(f"the body ends {length} bytes early")

@@ -1,0 +1,54 @@
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def from_environment() -> dict[str, Any]:
+    """Read the settings; a bad one ends the process."""
+    try:
+        return {
+            "HOST": os.environ.get("HOST", "127.0.0.1"),
+            "PORT": number("PORT", 8000, 65535),
+            "WORKERS": number("WORKERS", 1, 1024),
+            "THREADS": number("THREADS", 50, 10_000),
+            "MONGODB_URL": url("MONGODB_URL", "mongodb://127.0.0.1:27017/refservers"),
+            "MONGODB_POOL_SIZE": number("MONGODB_POOL_SIZE", 100, 10_000),
+            "DATABASE_URL": url(
+                "DATABASE_URL", "postgresql://refservers@127.0.0.1:5432/refservers"
+            ),
+            "DATABASE_POOL_SIZE": number("DATABASE_POOL_SIZE", 10, 10_000),
+            "FILES_DIR": folder("FILES_DIR"),
+            "SLOW_API_URL": url("SLOW_API_URL"),
+        }
+    except ValueError as error:
+        print(f"bad setting: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def number(name: str, default: int, highest: int) -> int:
+    text = os.environ.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= highest):
+        raise ValueError(f"{name} must be a number from 1 to {highest}, not {text!r}")
+    return int(text)
+
+
+def url(name: str, default: str = "") -> str:
+    text = os.environ.get(name, default)
+    schemes = {"MONGODB_URL": ("mongodb",), "DATABASE_URL": ("postgresql",)}
+    if text.split("://")[0] not in schemes.get(name, ("http", "https")):
+        raise ValueError(f"{name} must be a URL, not {text!r}")
+    return text
+
+
+def folder(name: str) -> Path:
+    path = Path(os.environ.get(name, ""))
+    if name not in os.environ or not path.is_dir():
+        raise ValueError(f"{name} must be a folder, not {os.environ.get(name, '')!r}")
+    return path.resolve()
+
+
+if __name__ == "__main__":
+    # Checks the settings, adds their defaults, and becomes the command that it is given.
+    os.environ |= {name: str(value) for name, value in from_environment().items()}
+    os.execv(sys.argv[1], sys.argv[1:])  # noqa: S606

@@ -1,0 +1,63 @@
+import logging
+from typing import Any
+
+import psycopg
+from gevent import Timeout
+from psycopg.rows import dict_row
+from psycopg_pool import ConnectionPool
+from pymongo import MongoClient
+from pymongo.database import Database
+from pymongo.errors import PyMongoError
+
+from app.responses import Unavailable
+from app.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+TIMEOUT = 2.5  # seconds for an operation with all that it waits for
+
+AGENTS = """
+    SELECT f.number, s.extension, s.context, s.state_interface,
+           'offline' AS status, '-1' AS extension_status, '0' AS paused
+      FROM agentfeatures f
+      LEFT JOIN agent_login_status s ON s.agent_id = f.id
+     ORDER BY f.number
+"""
+
+
+def mongodb(settings: Settings) -> MongoClient[dict[str, Any]]:
+    return MongoClient(
+        settings.mongodb_url,
+        maxPoolSize=settings.mongodb_pool_size,
+        # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
+        timeoutMS=int(TIMEOUT * 1000),
+    )
+
+
+def postgresql(settings: Settings) -> ConnectionPool:
+    return ConnectionPool(
+        settings.database_url,
+        min_size=0,  # connect at the first query, so that the server starts without the database
+        max_size=settings.database_pool_size,
+        timeout=TIMEOUT,
+        reconnect_timeout=0,  # the next query tries again
+        kwargs={"autocommit": True, "connect_timeout": 2, "row_factory": dict_row},
+    )
+
+
+def find_article(database: Database[dict[str, Any]], slug: str) -> dict[str, Any] | None:
+    try:
+        return database.articles.find_one({"slug": slug})
+    except PyMongoError as error:
+        logger.error("MongoDB: %r", error)
+        raise Unavailable from error
+
+
+def find_agents(pool: ConnectionPool) -> list[dict[str, str | None]]:
+    try:
+        with Timeout(TIMEOUT, TimeoutError), pool.connection() as connection:
+            return connection.execute(AGENTS).fetchall()
+    except (psycopg.OperationalError, TimeoutError) as error:
+        logger.error("PostgreSQL: %r", error)
+        pool.drain()  # the other connections are lost too
+        raise Unavailable from error

@@ -1,0 +1,5 @@
+from gevent import monkey
+
+monkey.patch_all()
+
+import signal  # noqa: E402

@@ -1,0 +1,97 @@
+import java.net.URI
+import java.nio.file.Path
+
+import scala.concurrent.Await
+import scala.concurrent.ExecutionContext
+import scala.concurrent.Future
+import scala.concurrent.duration.*
+
+import com.zaxxer.hikari.HikariConfig
+import com.zaxxer.hikari.HikariDataSource
+import controllers.*
+import play.api.*
+import play.api.libs.concurrent.CustomExecutionContext
+import play.api.libs.concurrent.DefaultFutures
+import play.api.libs.ws.ahc.AhcWSComponents
+import play.modules.reactivemongo.ReactiveMongoApiComponents
+import reactivemongo.api.MongoConnection
+import repositories.*
+import router.Routes
+
+final class AppLoader extends ApplicationLoader {
+  def load(context: ApplicationLoader.Context): Application = {
+    LoggerConfigurator(context.environment.classLoader).foreach {
+      _.configure(context.environment, context.initialConfiguration, Map.empty)
+    }
+    new AppComponents(context).application
+  }
+}
+
+final class AppComponents(context: ApplicationLoader.Context)
+    extends BuiltInComponentsFromContext(context)
+    with ReactiveMongoApiComponents
+    with AhcWSComponents
+    with NoHttpFiltersComponents {
+
+  val name = "default"
+  protected implicit lazy val ec: ExecutionContext = executionContext
+
+  lazy val parsedUri: MongoConnection.ParsedURIWithDB = {
+    val url = configuration.get[String]("mongodb.url")
+    val options = Seq(
+      s"rm.nbChannelsPerNode=${configuration.get[Int]("mongodb.pool-size")}",
+      "rm.tcpNoDelay=true",
+      "rm.failover=100ms:5x1.25",
+      "connectTimeoutMS=2000",
+      "heartbeatFrequencyMS=1000"
+    )
+    val separator = if (url.contains('?')) '&' else '?'
+    Await.result(
+      MongoConnection.fromStringWithDB(options.mkString(s"$url$separator", "&", "")),
+      5.seconds
+    )
+  }
+  lazy val dbName: String = parsedUri.db
+
+  lazy val database: HikariDataSource = {
+    val url = new URI(configuration.get[String]("database.url"))
+    val config = new HikariConfig
+    config.setJdbcUrl(s"jdbc:postgresql://${url.getRawAuthority.split('@').last}${url.getRawPath}")
+    Option(url.getUserInfo).map(_.split(":", 2)).foreach { user =>
+      config.setUsername(user.head)
+      user.lift(1).foreach(config.setPassword)
+    }
+    config.setMaximumPoolSize(configuration.get[Int]("database.pool-size"))
+    config.setMinimumIdle(0)
+    config.setInitializationFailTimeout(-1)
+    config.setConnectionTimeout(1000)
+    config.setValidationTimeout(500)
+    config.addDataSourceProperty("connectTimeout", "1")
+    config.addDataSourceProperty("socketTimeout", "2")
+    new HikariDataSource(config)
+  }
+  applicationLifecycle.addStopHook(() => Future.successful(database.close()))
+
+  private lazy val databaseDispatcher = new CustomExecutionContext(actorSystem, "database.dispatcher") {}
+
+  private def breaker = new Breaker(actorSystem.scheduler)
+
+  lazy val router: Routes = new Routes(
+    httpErrorHandler,
+    new HelloController(controllerComponents),
+    new ArticleController(new MongoArticleRepository(reactiveMongoApi, breaker), controllerComponents),
+    new AgentController(
+      new PostgresAgentRepository(database, databaseDispatcher, breaker),
+      controllerComponents
+    ),
+    new FileController(Path.of(configuration.get[String]("files.dir")).toRealPath(), controllerComponents),
+    new StoredFileController(
+      new GridFsStoredFileRepository(reactiveMongoApi, breaker),
+      controllerComponents
+    ),
+    new SleepController(new DefaultFutures(actorSystem), controllerComponents),
+    new SlowApiController(wsClient, configuration.get[String]("slow-api.url"), controllerComponents)
+  )
+
+  override lazy val httpErrorHandler: ErrorHandler = new ErrorHandler(router)
+}

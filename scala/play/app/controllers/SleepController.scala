@@ -1,0 +1,19 @@
+package controllers
+
+import scala.concurrent.duration.*
+
+import models.Pause
+import play.api.libs.concurrent.Futures
+import play.api.libs.json.Json
+import play.api.mvc.*
+
+import scala.concurrent.ExecutionContext
+
+final class SleepController(futures: Futures, cc: ControllerComponents)(implicit
+    ec: ExecutionContext
+) extends AbstractController(cc) {
+
+  def sleep(ms: Pause): Action[AnyContent] = Action.async {
+    futures.delay(ms.ms.millis).map(_ => Ok(Json.obj("slept_ms" -> ms.ms)))
+  }
+}

@@ -1,0 +1,37 @@
+package repositories
+
+import javax.sql.DataSource
+
+import scala.concurrent.Future
+import scala.util.Using
+
+import anorm.*
+import models.Agent
+import play.api.libs.concurrent.CustomExecutionContext
+
+trait AgentRepository {
+  def list(): Future[Seq[Agent]]
+}
+
+final class PostgresAgentRepository(
+    database: DataSource,
+    dispatcher: CustomExecutionContext,
+    breaker: Breaker
+) extends AgentRepository {
+
+  private val agent = Macro.namedParser[Agent](Macro.ColumnNaming.SnakeCase)
+
+  def list(): Future[Seq[Agent]] = breaker {
+    Future {
+      Using.resource(database.getConnection) { implicit connection =>
+        SQL"""
+          SELECT f.number, s.extension, s.context, s.state_interface,
+                 'offline' AS status, '-1' AS extension_status, '0' AS paused
+            FROM agentfeatures f
+            LEFT JOIN agent_login_status s ON s.agent_id = f.id
+           ORDER BY f.number
+        """.as(agent.*)
+      }
+    }(dispatcher)
+  }
+}

@@ -1,0 +1,16 @@
+lazy val play = (project in file("."))
+  .enablePlugins(PlayService, PlayLayoutPlugin, RoutesCompiler)
+  .disablePlugins(PlayFilters)
+  .settings(
+    scalaVersion := "2.13.18",
+    scalacOptions ++= Seq("-Xsource:3", "-Xlint", "-Werror", "-Wconf:src=routes/.*:s"),
+    libraryDependencies ++= Seq(
+      ws,
+      "org.reactivemongo" %% "play2-reactivemongo" % "1.1.0-play30.RC13",
+      "org.playframework.anorm" %% "anorm" % "2.7.0",
+      "com.zaxxer" % "HikariCP" % "6.3.3",
+      "org.postgresql" % "postgresql" % "42.7.14"
+    ),
+    routesImport += "models._",
+    Compile / mainClass := Some("Main")
+  )
