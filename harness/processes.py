@@ -40,14 +40,15 @@ def spawn(
     cwd: Path,
     env: Mapping[str, str],
     output: IO[str] | int | None = None,
+    errors: IO[str] | int | None = None,
     user: str | None = None,
     keep_open: Sequence[int] = (),
     stop_signal: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
     """Start ``argv`` as the leader of a session of its own.
 
-    ``output`` takes both stdout and stderr; ``stop_signal`` reaches it if this process dies;
-    ``keep_open`` are file descriptors that it inherits.
+    ``output`` takes stdout, and stderr too unless ``errors`` does; ``keep_open`` are file
+    descriptors that it inherits; ``stop_signal`` reaches it if this process dies.
     """
     try:
         return subprocess.Popen(
@@ -56,7 +57,7 @@ def spawn(
             env=env,
             stdin=subprocess.DEVNULL,
             stdout=output,
-            stderr=subprocess.STDOUT if output is not None else None,
+            stderr=errors or (subprocess.STDOUT if output is not None else None),
             user=user,
             pass_fds=keep_open,
             start_new_session=True,

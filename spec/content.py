@@ -4,6 +4,7 @@ import hashlib
 import json
 import sqlite3
 from contextlib import closing
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, cast
@@ -39,6 +40,7 @@ CONTENT_TYPES = {
 }
 
 
+@cache
 def openapi() -> dict[str, Any]:
     """Return the parsed OpenAPI document."""
     return cast(dict[str, Any], yaml.safe_load(OPENAPI.read_text(encoding="utf-8")))

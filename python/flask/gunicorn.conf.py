@@ -1,25 +1,29 @@
-# https://docs.gunicorn.org/en/stable/settings.html
-
 import signal
 
-from app import settings
+import settings
 
 options = settings.from_environment()
 
 wsgi_app = "app:create_app()"
 bind = f"{options['HOST']}:{options['PORT']}"
 workers = options["WORKERS"]
-worker_class = "gthread"
+worker_class = "gunicorn_worker.Worker"
 threads = options["THREADS"]
+# https://gunicorn.org/reference/settings/#keepalive
 keepalive = 5
+# https://gunicorn.org/reference/settings/#timeout: longer than the longest request
 timeout = 60
+# https://gunicorn.org/reference/settings/#graceful_timeout
 graceful_timeout = 10
+# https://gunicorn.org/reference/settings/#control_socket_disable
 control_socket_disable = True
 
 
-def when_ready(server):
-    signal.signal(signal.SIGINT, lambda *_: signal.raise_signal(signal.SIGTERM))
+def on_starting(server):
+    # SIGINT would cut what is in flight
+    server.handle_int = server.handle_term
 
 
 def post_worker_init(worker):
-    signal.signal(signal.SIGINT, worker.handle_exit)
+    # Ctrl-C reaches the workers too: the master tells them when to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -3,7 +3,7 @@ lazy val play = (project in file("."))
   .disablePlugins(PlayFilters)
   .settings(
     scalaVersion := "2.13.18",
-    scalacOptions ++= Seq("-Xsource:3", "-Xlint", "-Werror", "-Wconf:src=routes/.*:s"),
+    scalacOptions ++= Seq("-deprecation", "-Xlint", "-Werror", "-Wconf:src=routes/.*:s"),
     libraryDependencies ++= Seq(
       ws,
       "org.reactivemongo" %% "play2-reactivemongo" % "1.1.0-play30.RC13",
@@ -12,5 +12,7 @@ lazy val play = (project in file("."))
       "org.postgresql" % "postgresql" % "42.7.14"
     ),
     routesImport += "models._",
-    Compile / mainClass := Some("Main")
+    Compile / mainClass := Some("Main"),
+    Compile / doc / sources := Nil
   )
+  .settings(Lock.settings)

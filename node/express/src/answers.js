@@ -25,26 +25,29 @@ export function json(res, data) {
 }
 
 /** @type {RequestHandler} */
-export function notFound() {
+export const notFound = () => {
   throw createError(404);
-}
+};
 
 /** @type {RequestHandler} */
-export function methodNotAllowed() {
+export const methodNotAllowed = () => {
   throw createError(405, { headers: { Allow: 'GET, HEAD' } });
-}
+};
 
 /**
  * Answer errors with problem details (RFC 9457).
  * @type {ErrorRequestHandler}
  */
-export function problem(error, req, res, next) {
+export const problem = (error, req, res, next) => {
+  if (error.code === 'ERR_STREAM_PREMATURE_CLOSE') return; // the client has gone
   if (res.headersSent) return next(error); // Express cuts the connection
   const status = error instanceof URIError ? 404 : (error.status ?? 500);
-  if (status >= 500) console.error(`${req.method} ${req.path}:`, error.cause ?? error);
+  if (status >= 500) {
+    console.error(`${req.method} ${req.path}:`, status === 500 ? error : String(error.cause));
+  }
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   const detail = status === 400 ? error.message : undefined;
   const body = { type: 'about:blank', title: STATUS_CODES[status], status, detail };
   res.status(status).set(error.headers ?? {});
   send(res, 'application/problem+json', JSON.stringify(body));
-}
+};

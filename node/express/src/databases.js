@@ -36,6 +36,9 @@ export const AGENTS = {
           ORDER BY f.number`,
 };
 
+// https://www.postgresql.org/docs/current/errcodes-appendix.html: no connection, no resources, shutdown
+const AWAY = /^(08|53|57)/;
+
 /**
  * What a database answers, or 503.
  * @template T
@@ -51,6 +54,7 @@ export async function available(operation) {
   try {
     return await Promise.race([operation, /** @type {Promise<never>} */ (late)]);
   } catch (cause) {
+    if (cause instanceof pg.DatabaseError && !AWAY.test(cause.code ?? '')) throw cause;
     throw createError(503, { cause, headers: { 'Retry-After': '1' } });
   } finally {
     clearTimeout(timer);

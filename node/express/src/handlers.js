@@ -24,62 +24,67 @@ function integer(req, name, { fallback, low, high }) {
 }
 
 /** @type {RequestHandler} */
-export function index(req, res) {
+export const index = (req, res) => {
   send(res, 'text/plain; charset=utf-8', 'Hello, World!');
-}
+};
 
 /** @type {RequestHandler} */
-export function hello(req, res) {
+export const hello = (req, res) => {
   json(res, { message: 'Hello, World!' });
-}
+};
 
 /** @type {RequestHandler} */
-export async function article(req, res) {
+export const article = async (req, res) => {
   const { doc = 'small' } = req.query;
   if (doc !== 'small' && doc !== 'big') throw createError(400, 'doc must be small or big');
   const found = await available(articles.findOne({ slug: doc }));
   if (!found) throw createError(404);
   json(res, found);
-}
+};
 
 /** @type {RequestHandler} */
-export async function agents(req, res) {
+export const agents = async (req, res) => {
   const { rows } = await available(postgresql.query(AGENTS));
   json(res, rows);
-}
+};
 
 /** @type {RequestHandler} */
-export async function sleep(req, res) {
+export const sleep = async (req, res) => {
   const ms = integer(req, 'ms', { fallback: 1000, low: 0, high: 30000 });
   await setTimeout(ms);
   json(res, { slept_ms: ms });
-}
+};
 
 /** @type {RequestHandler} */
-export async function slowApi(req, res) {
+export const slowApi = async (req, res) => {
   const calls = integer(req, 'calls', { fallback: 10, low: 1, high: 50 });
   const ms = integer(req, 'ms', { fallback: 1000, low: 0, high: 5000 });
-  const id = req.get('X-Request-Id');
-  const headers = id ? { 'X-Request-Id': id } : {};
-  const signal = AbortSignal.timeout(ms + 5000);
+  const options = {
+    headers: { 'X-Request-Id': req.get('X-Request-Id') },
+    signal: AbortSignal.timeout(ms + 5000),
+  };
+  const urls = Array.from({ length: calls }, (_, number) => {
+    return `${settings.slowApiUrl}?call=${number}&ms=${ms}`;
+  });
   try {
-    const results = await Promise.all(
-      Array.from({ length: calls }, (_, number) => call({ number, ms, headers, signal })),
-    );
-    json(res, { results });
+    json(res, { results: await Promise.all(urls.map((url) => call(url, options))) });
   } catch (cause) {
-    throw createError(signal.aborted ? 504 : 502, { cause });
+    throw createError(options.signal.aborted ? 504 : 502, { cause });
   }
+};
+
+/**
+ * @param {string} url
+ * @param {Parameters<typeof request>[1]} options
+ */
+async function call(url, options) {
+  const { statusCode, body } = await request(url, options);
+  const result = await body.json();
+  if (statusCode === 200 && isObject(result)) return result;
+  throw new Error(`the upstream answered ${statusCode} ${JSON.stringify(result)}`);
 }
 
-/** @param {{ number: number, ms: number, headers: Record<string, string>, signal: AbortSignal }} options */
-async function call({ number, ms, headers, signal }) {
-  const url = `${settings.slowApiUrl}?call=${number}&ms=${ms}`;
-  const { statusCode, body } = await request(url, { headers, signal });
-  const result = await body.json();
-  const isObject = typeof result === 'object' && result !== null && !Array.isArray(result);
-  if (statusCode !== 200 || !isObject) {
-    throw new Error(`the upstream answered ${statusCode} ${JSON.stringify(result)}`);
-  }
-  return result;
+/** @param {unknown} value */
+function isObject(value) {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

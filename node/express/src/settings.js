@@ -47,9 +47,7 @@ function number(name, fallback, highest) {
  */
 function url(name, scheme, fallback = '') {
   const text = env[name] ?? fallback;
-  // a MongoDB URL may name several hosts, which a URL may not
-  const valid = scheme.test(text) && URL.canParse(text.replace(/,[^/]*/, ''));
-  return valid ? text : badSetting(name, 'a URL');
+  return scheme.test(text) && URL.canParse(text) ? text : badSetting(name, 'a URL');
 }
 
 /** @param {string} name */

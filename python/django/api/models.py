@@ -56,4 +56,4 @@ def agents_by_sql() -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(AGENTS_SQL)
         names = [column.name for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

@@ -8,11 +8,21 @@ from fastapi import HTTPException
 from gridfs.asynchronous import AsyncGridFSBucket, AsyncGridOut
 from gridfs.errors import NoFile
 from pymongo.asynchronous.database import AsyncDatabase
-from pymongo.errors import PyMongoError
+from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
 logger = logging.getLogger("uvicorn.error")
 
 TIMEOUT = 2.5  # seconds for an operation with all that it waits for
+
+MONGODB_AWAY = (ConnectionFailure, ExecutionTimeout)
+POSTGRESQL_AWAY = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -25,9 +35,13 @@ AGENTS = """
 
 async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
     try:
-        async with asyncio.timeout(TIMEOUT):
-            return [dict(row) for row in await pool.fetch(AGENTS)]
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        async with asyncio.timeout(TIMEOUT), pool.acquire() as connection:
+            try:
+                return [dict(row) for row in await connection.fetch(AGENTS)]
+            except asyncio.CancelledError:
+                connection.terminate()  # or its release waits for the server to agree
+                raise
+    except POSTGRESQL_AWAY as error:
         logger.error("PostgreSQL: %r", error)
         raise HTTPException(503) from error
 
@@ -35,7 +49,7 @@ async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
 async def find_article(database: AsyncDatabase[dict[str, Any]], slug: str) -> dict[str, Any]:
     try:
         article = await database.articles.find_one({"slug": slug})
-    except PyMongoError as error:
+    except MONGODB_AWAY as error:
         logger.error("MongoDB: %r", error)
         raise HTTPException(503) from error
     if article is None:
@@ -48,7 +62,7 @@ async def find_file(database: AsyncDatabase[dict[str, Any]], name: str) -> Async
         return await AsyncGridFSBucket(database).open_download_stream_by_name(name)
     except NoFile:
         raise HTTPException(404) from None
-    except PyMongoError as error:
+    except MONGODB_AWAY as error:
         logger.error("MongoDB: %r", error)
         raise HTTPException(503) from error
 

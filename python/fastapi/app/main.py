@@ -23,22 +23,22 @@ settings = Settings.from_environment()
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
-    async with (
-        AsyncMongoClient(
-            str(settings.mongodb_url),
-            maxPoolSize=settings.mongodb_pool_size,
-            timeoutMS=int(database.TIMEOUT * 1000),
-        ) as mongodb,
-        asyncpg.create_pool(
-            str(settings.database_url), min_size=0, max_size=settings.database_pool_size
-        ) as postgresql,
-        aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as upstream,
-    ):
+    mongodb = AsyncMongoClient(
+        str(settings.mongodb_url),
+        maxPoolSize=settings.mongodb_pool_size,
+        timeoutMS=int(database.TIMEOUT * 1000),
+    )
+    postgresql = await asyncpg.create_pool(
+        str(settings.database_url), min_size=0, max_size=settings.database_pool_size
+    )
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as upstream:
         yield {
             "mongodb": mongodb.get_default_database("refservers"),
             "postgresql": postgresql,
             "upstream": upstream,
         }
+    # not longer than this: a database that hangs would not let go
+    await asyncio.wait(map(asyncio.create_task, (mongodb.close(), postgresql.close())), timeout=1)
 
 
 app = FastAPI(

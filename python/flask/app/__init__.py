@@ -1,6 +1,7 @@
+import settings
 from flask import Flask
 
-from app import db, errors, files, json_provider, settings, upstream, views
+from app import db, errors, files, json_provider, upstream, views
 
 
 def create_app(*, pooled: bool = True) -> Flask:
@@ -9,9 +10,9 @@ def create_app(*, pooled: bool = True) -> Flask:
     app.json = json_provider.OrjsonProvider(app)
     app.url_map.merge_slashes = False
     app.url_map.converters["name"] = files.NameConverter
-    for part in (errors, upstream):
-        part.init_app(app)
     db.init_app(app, pooled)
-    for part in (files, views):
-        app.register_blueprint(part.bp)
+    errors.init_app(app)
+    upstream.init_app(app)
+    app.register_blueprint(files.bp)
+    app.register_blueprint(views.bp)
     return app

@@ -7,7 +7,7 @@ from app.settings import Settings
 
 
 def serve(settings: Settings, listener: socket.socket) -> None:
-    from app.server import serve  # patches the standard library: in the process that serves
+    from app.server import serve  # it patches the process that it is imported in
 
     serve(settings, listener)
 
@@ -19,8 +19,7 @@ def main() -> None:
     except OSError as error:
         print(f"bad setting: HOST or PORT: {error}", file=sys.stderr)
         sys.exit(2)
-    # pywsgi sends headers and body apart, and accepted sockets inherit this
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
     if settings.workers == 1:
         return serve(settings, listener)
     workers = [
@@ -30,8 +29,8 @@ def main() -> None:
     for worker in workers:
         worker.start()
     listener.close()
-    for stop in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(stop, lambda *_: [worker.terminate() for worker in workers])
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: [worker.terminate() for worker in workers])
     for worker in workers:
         worker.join()
 

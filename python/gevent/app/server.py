@@ -2,4 +2,89 @@ from gevent import monkey
 
 monkey.patch_all()
 
-import signal  # noqa: E402
+# ruff: noqa: E402
+import signal
+import socket
+from email.message import Message
+from typing import Any, ClassVar
+
+import gevent
+import urllib3
+from gevent.pool import Pool
+from gevent.pywsgi import WSGIHandler, WSGIServer
+from gridfs import GridFSBucket
+
+from app.db import mongodb, postgresql
+from app.settings import Settings
+from app.wsgi import application
+
+
+class Handler(WSGIHandler):
+    """Refuses requests whose end is in doubt, says when it closes, and does not wait to stop."""
+
+    waiting: ClassVar[set[gevent.Greenlet]] = set()
+
+    def read_requestline(self) -> str:
+        if self.server.closed:
+            return ""
+        self.waiting.add(gevent.getcurrent())
+        try:
+            return super().read_requestline()
+        finally:
+            self.waiting.remove(gevent.getcurrent())
+
+    def MessageClass(self, *args: Any) -> Message:
+        headers = super().MessageClass(*args)
+        if not has_one_end(headers):
+            raise ValueError("the end of the request is in doubt")
+        return headers
+
+    def start_response(self, status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
+        if self.close_connection:
+            headers = [*headers, ("Connection", "close")]
+        return super().start_response(status, headers, *exc_info)
+
+
+def has_one_end(headers: Message) -> bool:
+    """Whether there is one way to read where a request ends (RFC 9112, section 6.3)."""
+    lengths = headers.get_all("Content-Length", [])
+    codings = headers.get_all("Transfer-Encoding", [])
+    return (
+        len(lengths) + len(codings) <= 1
+        and all(length.isascii() and length.isdigit() for length in lengths)
+        and all(coding.lower() == "chunked" for coding in codings)
+    )
+
+
+def serve(settings: Settings, listener: socket.socket) -> None:
+    listener.setblocking(False)
+    with (
+        mongodb(settings) as client,
+        postgresql(settings) as pool,
+        urllib3.PoolManager(maxsize=1000, retries=False) as upstream,
+    ):
+        database = client.get_default_database()
+        server = WSGIServer(
+            listener,
+            application,
+            spawn=Pool(),
+            log=None,
+            handler_class=Handler,
+            environ={
+                "wsgi.multiprocess": settings.workers > 1,
+                "app.files_dir": settings.files_dir,
+                "app.gridfs": GridFSBucket(database),
+                "app.mongodb": database,
+                "app.postgresql": pool,
+                "app.slow_api_url": settings.slow_api_url,
+                "app.upstream": upstream,
+            },
+        )
+
+        def stop() -> None:
+            server.close()
+            gevent.killall(Handler.waiting, block=False)
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            gevent.signal_handler(number, stop)
+        server.serve_forever(stop_timeout=10)

@@ -38,12 +38,8 @@ class Settings:
                 slow_api_url=url("SLOW_API_URL", "https?"),
             )
         except ValueError as error:
-            sys.exit(complain(error))
-
-
-def complain(error: Exception) -> int:
-    print(f"bad setting: {error}", file=sys.stderr)
-    return 2
+            print(f"bad setting: {error}", file=sys.stderr)
+            sys.exit(2)
 
 
 def number(name: str, default: int, highest: int) -> int:

@@ -60,7 +60,7 @@ class File(StaticFileHandler, Named):
     def should_return_304(self) -> bool:
         if super().should_return_304():
             return True
-        # Tornado knows no If-Range, takes "--5" for a range, and answers 200 if a range is the whole
+        # Tornado knows no If-Range, takes "--5" for a range, and sends 200 if a range is the whole
         headers, etag, size = self.request.headers, self.compute_etag(), self.get_content_size()
         one = RANGE.fullmatch(headers.get("Range", ""))
         if one is None or headers.get("If-Range", etag) != etag:

@@ -15,7 +15,6 @@ from tornado.netutil import bind_sockets
 from tornado.process import fork_processes
 from tornado.web import Application
 
-from app.db import TIMEOUT
 from app.files import File, GridFS
 from app.handlers import NotFound
 from app.settings import Settings
@@ -46,7 +45,8 @@ def create_app(settings: Settings, postgresql: asyncpg.Pool) -> Application:
     mongodb = MotorClient(
         settings.mongodb_url,
         maxPoolSize=settings.mongodb_pool_size,
-        timeoutMS=int(TIMEOUT * 1000),
+        timeoutMS=2000,  # less than TIMEOUT, so that the driver can say what is wrong
+        connectTimeoutMS=2000,  # the monitor's too: it sees the database come back
     ).get_default_database()
     return Application(
         [
@@ -70,18 +70,19 @@ def create_app(settings: Settings, postgresql: asyncpg.Pool) -> Application:
 
 async def serve(settings: Settings, sockets: list[socket.socket], parent: socket.socket) -> None:
     AsyncHTTPClient.configure("tornado.curl_httpclient.CurlAsyncHTTPClient", max_clients=5000)
-    async with asyncpg.create_pool(
+    postgresql = await asyncpg.create_pool(
         settings.database_url,
         min_size=0,  # connect at the first query, so that the server starts without the database
         max_size=settings.database_pool_size,
-    ) as postgresql:
-        server = Server(create_app(settings, postgresql))
-        server.add_sockets(sockets)
-        await IOStream(parent).read_until_close()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(10):
-                await server.drain()
-        await server.close_all_connections()
+    )
+    server = Server(create_app(settings, postgresql))
+    server.add_sockets(sockets)
+    await IOStream(parent).read_until_close()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(10):
+            await server.drain()
+    await server.close_all_connections()
+    postgresql.terminate()
 
 
 def main() -> None:

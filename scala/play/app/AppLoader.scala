@@ -4,18 +4,18 @@ import java.nio.file.Path
 import scala.concurrent.Await
 import scala.concurrent.ExecutionContext
 import scala.concurrent.Future
-import scala.concurrent.duration.*
+import scala.concurrent.duration._
 
 import com.zaxxer.hikari.HikariConfig
 import com.zaxxer.hikari.HikariDataSource
-import controllers.*
-import play.api.*
+import controllers._
+import play.api._
 import play.api.libs.concurrent.CustomExecutionContext
 import play.api.libs.concurrent.DefaultFutures
 import play.api.libs.ws.ahc.AhcWSComponents
 import play.modules.reactivemongo.ReactiveMongoApiComponents
 import reactivemongo.api.MongoConnection
-import repositories.*
+import repositories._
 import router.Routes
 
 final class AppLoader extends ApplicationLoader {
@@ -43,7 +43,8 @@ final class AppComponents(context: ApplicationLoader.Context)
       "rm.tcpNoDelay=true",
       "rm.failover=100ms:5x1.25",
       "connectTimeoutMS=2000",
-      "heartbeatFrequencyMS=1000"
+      "heartbeatFrequencyMS=2000",
+      s"rm.maxNonQueryableHeartbeats=${Int.MaxValue}" // the driver gives a node up after so many
     )
     val separator = if (url.contains('?')) '&' else '?'
     Await.result(
@@ -73,6 +74,8 @@ final class AppComponents(context: ApplicationLoader.Context)
   applicationLifecycle.addStopHook(() => Future.successful(database.close()))
 
   private lazy val databaseDispatcher = new CustomExecutionContext(actorSystem, "database.dispatcher") {}
+
+  reactiveMongoApi.connection // connects now, not at the first request
 
   private def breaker = new Breaker(actorSystem.scheduler)
 

@@ -4,8 +4,8 @@ import controllers.Problem
 import play.api.Logging
 import play.api.http.HttpErrorHandler
 import play.api.http.HttpVerbs
-import play.api.http.HeaderNames.*
-import play.api.http.Status.*
+import play.api.http.HeaderNames._
+import play.api.http.Status._
 import play.api.mvc.RequestHeader
 import play.api.mvc.Result
 import play.api.routing.Router

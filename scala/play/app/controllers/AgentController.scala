@@ -3,7 +3,7 @@ package controllers
 import scala.concurrent.ExecutionContext
 
 import play.api.libs.json.Json
-import play.api.mvc.*
+import play.api.mvc._
 import repositories.AgentRepository
 
 final class AgentController(agents: AgentRepository, cc: ControllerComponents)(implicit

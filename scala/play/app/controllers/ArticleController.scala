@@ -3,7 +3,8 @@ package controllers
 import scala.concurrent.ExecutionContext
 
 import models.Slug
-import play.api.mvc.*
+import play.api.libs.json.Json
+import play.api.mvc._
 import repositories.ArticleRepository
 
 final class ArticleController(articles: ArticleRepository, cc: ControllerComponents)(implicit
@@ -11,6 +12,11 @@ final class ArticleController(articles: ArticleRepository, cc: ControllerCompone
 ) extends AbstractController(cc) {
 
   def show(doc: Slug): Action[AnyContent] = Action.async {
-    articles.find(doc.value).map(_.fold(Problem(NOT_FOUND))(Ok(_)))
+    articles.find(doc.value).map {
+      case None          => Problem(NOT_FOUND)
+      case Some(article) =>
+        // Ok(article) writes bytes at once, and Jackson then escapes what is beyond the BMP
+        Ok(Json.stringify(article)).as(JSON)
+    }
   }
 }

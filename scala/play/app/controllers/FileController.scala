@@ -10,7 +10,7 @@ import scala.util.Try
 
 import org.apache.pekko.stream.scaladsl.FileIO
 import play.api.http.ContentTypes
-import play.api.mvc.*
+import play.api.mvc._
 import play.api.mvc.ResponseHeader.httpDateFormat
 
 final class FileController(folder: Path, cc: ControllerComponents)

@@ -1,7 +1,7 @@
 package controllers
 
 import play.api.libs.json.Json
-import play.api.mvc.*
+import play.api.mvc._
 
 final class HelloController(cc: ControllerComponents) extends AbstractController(cc) {
 

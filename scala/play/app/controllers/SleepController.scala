@@ -1,11 +1,11 @@
 package controllers
 
-import scala.concurrent.duration.*
+import scala.concurrent.duration._
 
 import models.Pause
 import play.api.libs.concurrent.Futures
 import play.api.libs.json.Json
-import play.api.mvc.*
+import play.api.mvc._
 
 import scala.concurrent.ExecutionContext
 

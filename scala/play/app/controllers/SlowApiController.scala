@@ -3,14 +3,14 @@ package controllers
 import scala.concurrent.ExecutionContext
 import scala.concurrent.Future
 import scala.concurrent.TimeoutException
-import scala.concurrent.duration.*
+import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
 import models.Calls
 import models.Delay
-import play.api.libs.json.*
+import play.api.libs.json._
 import play.api.libs.ws.WSClient
-import play.api.mvc.*
+import play.api.mvc._
 
 final class SlowApiController(ws: WSClient, url: String, cc: ControllerComponents)(implicit
     ec: ExecutionContext
@@ -19,7 +19,7 @@ final class SlowApiController(ws: WSClient, url: String, cc: ControllerComponent
   def call(calls: Calls, ms: Delay): Action[AnyContent] = Action.async { request =>
     val slowApi = ws
       .url(url)
-      .withHttpHeaders(request.headers.get("X-Request-Id").map("X-Request-Id" -> _).toSeq*)
+      .withHttpHeaders(request.headers.get("X-Request-Id").map("X-Request-Id" -> _).toSeq: _*)
       .withFollowRedirects(false)
       .withRequestTimeout(ms.ms.millis + 5.seconds)
 

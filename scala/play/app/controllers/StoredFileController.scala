@@ -3,7 +3,7 @@ package controllers
 import scala.concurrent.ExecutionContext
 import scala.concurrent.Future
 
-import play.api.mvc.*
+import play.api.mvc._
 import repositories.StoredFileRepository
 
 final class StoredFileController(files: StoredFileRepository, cc: ControllerComponents)(implicit

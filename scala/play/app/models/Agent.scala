@@ -1,6 +1,6 @@
 package models
 
-import play.api.libs.json.*
+import play.api.libs.json._
 
 final case class Agent(
     number: String,

@@ -7,5 +7,5 @@ final case class StoredFile(
     id: String,
     length: Long,
     contentType: String,
-    content: Source[ByteString, ?]
+    content: Source[ByteString, _]
 )

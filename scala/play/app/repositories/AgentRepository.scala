@@ -5,7 +5,7 @@ import javax.sql.DataSource
 import scala.concurrent.Future
 import scala.util.Using
 
-import anorm.*
+import anorm._
 import models.Agent
 import play.api.libs.concurrent.CustomExecutionContext
 

@@ -7,7 +7,7 @@ import play.api.libs.json.JsObject
 import play.modules.reactivemongo.ReactiveMongoApi
 import reactivemongo.api.bson.BSONDocument
 import reactivemongo.api.bson.collection.BSONCollection
-import reactivemongo.play.json.compat.lax.*
+import reactivemongo.play.json.compat.lax._
 
 trait ArticleRepository {
   def find(slug: String): Future[Option[JsObject]]

@@ -4,13 +4,12 @@ import scala.concurrent.ExecutionContext
 import scala.concurrent.Future
 
 import models.StoredFile
-import org.apache.pekko.NotUsed
 import org.apache.pekko.stream.Materializer
 import org.apache.pekko.stream.scaladsl.Source
 import org.apache.pekko.util.ByteString
 import play.modules.reactivemongo.ReactiveMongoApi
 import reactivemongo.api.DB
-import reactivemongo.api.bson.*
+import reactivemongo.api.bson._
 import reactivemongo.api.bson.collection.BSONCollection
 import reactivemongo.pekkostream.cursorProducer
 
@@ -43,7 +42,7 @@ final class GridFsStoredFileRepository(mongo: ReactiveMongoApi, breaker: Breaker
   }
 
   // GridFS.chunks reads 16 MB at a time
-  private def content(database: DB, id: BSONObjectID): Source[ByteString, ?] =
+  private def content(database: DB, id: BSONObjectID): Source[ByteString, _] =
     database
       .collection[BSONCollection]("fs.chunks")
       .find(BSONDocument("files_id" -> id))

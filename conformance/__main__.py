@@ -1,0 +1,5 @@
+"""The task that proves servers: ``python -m conformance``."""
+
+from conformance.cli import main
+
+main()

@@ -1,0 +1,102 @@
+"""The command line."""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from conformance.report import as_json, show, write_junit
+from conformance.run import examine
+from conformance.subject import Subject
+from conformance.verdict import Verdict, record, state_of
+from harness.build import build
+from harness.catalog import Target, find_targets
+from harness.cli import reports_errors, stop_on_sigterm
+from harness.console import progress as console
+from harness.errors import UsageError
+from harness.scratch import scratch
+from harness.services import services
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("names", nargs=-1, required=True, metavar="NAME[/DEPLOYMENT]...|all|URL")
+@click.option("--json", "to_json", is_flag=True, help="Print JSON instead of the matrix.")
+@click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML there too.")
+@click.option("-k", "expression", help="Only the checks that match, as pytest has it.")
+@click.option("-j", "--jobs", default=2, show_default=True, help="Deployments examined at once.")
+@reports_errors
+def main(
+    names: tuple[str, ...], to_json: bool, junit: Path | None, expression: str | None, jobs: int
+) -> None:
+    """Prove that servers keep the contract, to the byte.
+
+    NAME is a server with all its deployments. A URL (http://HOST:PORT) is any server, ours or not:
+    what needs its databases or its process is left out there, and said so. Exit status 1 if a check
+    failed, 2 if a server could not be found, built or started.
+    """
+    stop_on_sigterm()
+    urls = [name for name in names if "://" in name]
+    for url in urls:
+        _require_reachable(url)
+    targets = find_targets(tuple(name for name in names if "://" not in name))
+    subjects: list[str | Target] = [*targets, *urls]
+    options = ["-k", expression] if expression else []
+    with services() if targets else nullcontext():
+        for server in {target.server.name: target.server for target in targets}.values():
+            build(server)
+        with _bar() as bar, ThreadPoolExecutor(max(jobs, 1)) as pool, scratch("reports") as logs:
+
+            def examined(subject: str | Target) -> Verdict:
+                return _examine(subject, options, logs, bar)
+
+            verdicts = list(pool.map(examined, subjects))
+    if junit:
+        write_junit(verdicts, junit)
+    if to_json:
+        click.echo(as_json(verdicts))
+    else:
+        show(verdicts, Console())
+    equal = len({verdict.fingerprint for verdict in verdicts if verdict.fingerprint}) <= 1
+    sys.exit(0 if all(verdict.passed for verdict in verdicts) and equal else 1)
+
+
+def _require_reachable(url: str) -> None:
+    subject = Subject.at(url)
+    try:
+        subject.connect(timeout=5).socket.close()
+    except OSError as error:
+        raise UsageError(f"{url} cannot be reached: {error}") from error
+
+
+def _bar() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[last]}", style="dim"),
+        console=console,
+        transient=True,
+    )
+
+
+def _examine(subject: str | Target, options: list[str], logs: Path, bar: Progress) -> Verdict:
+    name = subject.name if isinstance(subject, Target) else subject
+    state = state_of(subject) if isinstance(subject, Target) else ""
+    task = bar.add_task(name, total=None, last="")
+
+    def progress(done: int, total: int, last: str) -> None:
+        bar.update(task, completed=done, total=total, last=last[:50])
+
+    log = logs / f"{name.replace('/', '--').replace(':', '-')}.log"
+    verdict = examine(name, state=state, options=options, log=log, progress=progress)
+    bar.remove_task(task)
+    outcome, style = ("passed", "green") if verdict.passed else ("FAILED", "red")
+    console.print(f"{outcome}  {name}", style=style)
+    if isinstance(subject, Target) and not options:
+        record(subject, verdict)
+    return verdict

@@ -1,0 +1,77 @@
+import eventlet
+
+eventlet.monkey_patch()
+
+# ruff: noqa: E402
+import signal
+import socket
+from email.message import Message
+
+import urllib3
+from eventlet import wsgi
+from gridfs import GridFSBucket
+
+from app.db import mongodb, postgresql
+from app.settings import Settings
+from app.wsgi import application
+
+
+class Protocol(wsgi.HttpProtocol):
+    """Refuses requests whose end is in doubt."""
+
+    default_request_version = "HTTP/1.1"  # of what is no request, so that the refusal has headers
+
+    def parse_request(self) -> bool:
+        if not super().parse_request():
+            return False
+        if not has_one_end(self.headers):
+            self.send_error(400)
+            return False
+        return True
+
+
+def has_one_end(headers: Message) -> bool:
+    """Whether there is one way to read where a request ends (RFC 9112, section 6.3)."""
+    lengths = headers.get_all("Content-Length", [])
+    codings = headers.get_all("Transfer-Encoding", [])
+    return (
+        len(lengths) + len(codings) <= 1
+        and all(length.isascii() and length.isdigit() for length in lengths)
+        and all(coding.lower() == "chunked" for coding in codings)
+    )
+
+
+def serve(settings: Settings, listener: socket.socket) -> None:
+    listener = socket.socket(fileno=listener.detach())  # a green one
+    signals, wakeup = socket.socketpair()
+    signal.set_wakeup_fd(wakeup.fileno())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    with (
+        mongodb(settings) as client,
+        urllib3.PoolManager(maxsize=1000, retries=False) as upstream,
+    ):
+        database = client.get_default_database()
+        server = eventlet.spawn(
+            wsgi.server,
+            listener,
+            application,
+            max_size=65536,
+            log_output=False,
+            debug=False,
+            protocol=Protocol,
+            environ={
+                "wsgi.multiprocess": settings.workers > 1,
+                "app.files_dir": settings.files_dir,
+                "app.gridfs": GridFSBucket(database),
+                "app.mongodb": database,
+                "app.postgresql": postgresql(settings),
+                "app.slow_api_url": settings.slow_api_url,
+                "app.upstream": upstream,
+            },
+        )
+        signals.recv(1)
+        server.kill(SystemExit)
+        listener.close()
+        with eventlet.Timeout(10, False):
+            server.wait()

@@ -1,0 +1,72 @@
+from gevent import monkey
+
+monkey.patch_all()
+
+# ruff: noqa: E402
+import multiprocessing
+import signal
+import socket
+from typing import Any, ClassVar
+
+import gevent
+import settings
+from app import create_app
+from gevent.pool import Pool
+from gevent.pywsgi import WSGIHandler, WSGIServer
+
+
+class Handler(WSGIHandler):
+    """Says when it closes, and closes idle connections when the server stops."""
+
+    idle: ClassVar[set[socket.socket]] = set()
+
+    def read_requestline(self) -> str:
+        if self.server.closed:
+            return ""
+        self.idle.add(self.socket)
+        try:
+            return super().read_requestline()
+        finally:
+            self.idle.discard(self.socket)
+
+    def finalize_headers(self) -> None:
+        super().finalize_headers()
+        if self.close_connection and self.request_version == "HTTP/1.1":
+            self.response_headers.append((b"Connection", b"close"))
+
+
+def serve(listener: socket.socket) -> None:
+    server = WSGIServer(listener, create_app(), spawn=Pool(), log=None, handler_class=Handler)
+
+    def stop() -> None:
+        server.close()
+        for connection in Handler.idle:
+            connection.shutdown(socket.SHUT_RD)
+        server.stop(timeout=10)
+
+    on_stop(stop)
+    server.serve_forever(stop_timeout=10)
+
+
+def on_stop(handler: Any) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        gevent.signal_handler(number, handler)
+
+
+def main() -> None:
+    options = settings.from_environment()
+    listener = socket.create_server((options["HOST"], options["PORT"]), backlog=1024)
+    if options["WORKERS"] == 1:
+        return serve(listener)
+    workers = [
+        multiprocessing.Process(target=serve, args=(listener,)) for _ in range(options["WORKERS"])
+    ]
+    for worker in workers:
+        worker.start()
+    on_stop(lambda: [worker.terminate() for worker in workers])
+    for worker in workers:
+        worker.join()
+
+
+if __name__ == "__main__":
+    main()

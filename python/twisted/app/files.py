@@ -1,0 +1,116 @@
+import os
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import BinaryIO
+
+from twisted.web.http import CACHED, PARTIAL_CONTENT
+from twisted.web.resource import Resource
+
+from app.db import MongoDB
+from app.site import Nothing, Problem, Request, SlowPage
+
+CHUNK = 1 << 16
+NAME = re.compile(r"[^./\\\0][^/\\\0]*")
+RANGE = re.compile(rb"bytes=(\d{0,18})-(\d{0,18})")
+CONTENT_TYPES = {
+    ".jpg": b"image/jpeg",
+    ".jpeg": b"image/jpeg",
+    ".png": b"image/png",
+    ".gif": b"image/gif",
+    ".webp": b"image/webp",
+    ".svg": b"image/svg+xml",
+    ".css": b"text/css; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".txt": b"text/plain; charset=utf-8",
+}
+
+
+class Files(Nothing):
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def getChild(self, name: bytes, request: Request) -> Resource:
+        return File(name, self.folder)
+
+
+class File(SlowPage):
+    def __init__(self, name: bytes, folder: Path) -> None:
+        super().__init__()
+        self.name = name
+        self.folder = folder
+
+    async def answer(self, request: Request) -> None:
+        path = (self.folder / decoded(self.name)).resolve()
+        if not (path.is_relative_to(self.folder) and path.is_file()):
+            raise Problem(404)
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            etag = b'"%x-%x"' % (status.st_mtime_ns, status.st_size)
+            content_type = CONTENT_TYPES.get(path.suffix, b"application/octet-stream")
+            request.setHeader(b"Content-Type", content_type)
+            request.setHeader(b"Accept-Ranges", b"bytes")
+            if CACHED in (request.setETag(etag), request.setLastModified(int(status.st_mtime))):
+                return request.finish()
+            start, stop = asked_range(request, etag, status.st_size)
+            file.seek(start)
+            await request.stream(stop - start, read(file, stop - start))
+
+
+class GridFS(Nothing):
+    def __init__(self, mongodb: MongoDB) -> None:
+        super().__init__()
+        self.mongodb = mongodb
+
+    def getChild(self, name: bytes, request: Request) -> Resource:
+        return GridFile(name, self.mongodb)
+
+
+class GridFile(SlowPage):
+    def __init__(self, name: bytes, mongodb: MongoDB) -> None:
+        super().__init__()
+        self.name = name
+        self.mongodb = mongodb
+
+    async def answer(self, request: Request) -> None:
+        stored = await self.mongodb.find_file(decoded(self.name))
+        if stored is None:
+            raise Problem(404)
+        request.setHeader(b"Content-Type", stored["metadata"]["contentType"].encode())
+        if request.setETag(b'"%s"' % str(stored["_id"]).encode()) is CACHED:
+            return request.finish()
+        await request.stream(stored["length"], self.mongodb.chunks(stored["_id"]))
+
+
+def decoded(name: bytes) -> str:
+    try:
+        text = name.decode()
+    except UnicodeDecodeError:
+        raise Problem(404) from None
+    if not NAME.fullmatch(text):
+        raise Problem(404)
+    return text
+
+
+def asked_range(request: Request, etag: bytes, size: int) -> tuple[int, int]:
+    """Where to start and stop; a Range of several parts, or malformed, is ignored."""
+    asked = RANGE.fullmatch(request.getHeader(b"Range") or b"")
+    if not asked or request.getHeader(b"If-Range") not in (None, etag):
+        return 0, size
+    first, last = asked.groups()
+    start = int(first) if first else max(size - int(last or 0), 0)
+    stop = min(int(last) + 1, size) if first and last else size
+    if (first and last and int(first) > int(last)) or not (first or last):
+        return 0, size
+    if start >= size:
+        raise Problem(416, headers={"Content-Range": f"bytes */{size}"})
+    request.setResponseCode(PARTIAL_CONTENT)
+    request.setHeader(b"Content-Range", b"bytes %d-%d/%d" % (start, stop - 1, size))
+    return start, stop
+
+
+async def read(file: BinaryIO, length: int) -> AsyncIterator[bytes]:
+    while chunk := file.read(min(length, CHUNK)):
+        length -= len(chunk)
+        yield chunk

@@ -1,0 +1,64 @@
+import sys
+
+from twisted.internet import reactor
+from twisted.internet.defer import Deferred
+from twisted.internet.error import CannotListenError, ProcessExitedAlready
+from twisted.internet.interfaces import IListeningPort
+from twisted.internet.protocol import Factory, ProcessProtocol
+from twisted.logger import Logger
+from twisted.python.failure import Failure
+
+from app.logs import log_faults
+from app.settings import Settings
+
+
+class Worker(ProcessProtocol):
+    """Keeps a process that accepts connections on the port."""
+
+    log = Logger()
+    stopped: Deferred[None] | None = None
+
+    def __init__(self, port: IListeningPort) -> None:
+        self.port = port
+        self.start()
+
+    def start(self) -> None:
+        if not self.stopped:
+            fd = self.port.fileno()
+            command = [sys.executable, "-m", "app.worker", str(fd)]
+            files = {0: 0, 1: 1, 2: 2, fd: fd}
+            reactor.spawnProcess(self, command[0], command, env=None, childFDs=files)
+
+    def processEnded(self, reason: Failure) -> None:
+        if self.stopped:
+            self.stopped.callback(None)
+        else:
+            self.log.error("A worker is replaced: {reason}", reason=reason.value)
+            reactor.callLater(0.5, self.start)
+
+    def stop(self) -> Deferred[None] | None:
+        self.stopped = Deferred()
+        try:
+            self.transport.signalProcess("TERM")
+        except ProcessExitedAlready:
+            return None
+        return self.stopped
+
+
+def main() -> None:
+    settings = Settings.from_environment()
+    log_faults()
+    try:
+        port = reactor.listenTCP(settings.port, Factory(), 1024, settings.host)
+    except CannotListenError as error:
+        print(f"bad setting: HOST or PORT: {error}", file=sys.stderr)
+        sys.exit(2)
+    port.stopReading()  # it is the workers that accept
+    reactor.addSystemEventTrigger("before", "shutdown", port.stopListening)
+    for _ in range(settings.workers):
+        reactor.addSystemEventTrigger("before", "shutdown", Worker(port).stop)
+    reactor.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+import asyncio
+import signal
+import socket
+import sys
+
+import uvloop
+from twisted.internet import asyncioreactor
+
+from app.logs import log_faults
+from app.settings import Settings
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for app.main, which then stops us
+    log_faults()
+    asyncioreactor.install(uvloop.new_event_loop())
+    from twisted.internet import reactor
+
+    reactor.callWhenRunning(lambda: asyncio.ensure_future(start()))
+    reactor.run()
+
+
+async def start() -> None:
+    from twisted.internet import reactor
+
+    from app.db import MongoDB, PostgreSQL
+    from app.pages import tree
+    from app.site import Site
+
+    settings = Settings.from_environment()
+    mongodb = MongoDB(settings)
+    postgresql = await PostgreSQL.open(settings)
+    site = Site(tree(settings, mongodb, postgresql))
+    with socket.socket(fileno=int(sys.argv[1])) as sock:
+        port = reactor.adoptStreamPort(sock.fileno(), sock.family, site)
+    reactor.addSystemEventTrigger("before", "shutdown", port.stopListening)
+    reactor.addSystemEventTrigger("before", "shutdown", site.drain)
+
+
+if __name__ == "__main__":
+    main()
