@@ -43,8 +43,7 @@ def upstream(controlled: Controlled) -> Upstream:
     return Upstream(controlled.services.slow_api_url)
 
 
-@pytest.fixture
-def request_id() -> str:
+def new_id() -> str:
     return uuid.uuid4().hex
 
 
@@ -53,9 +52,8 @@ def results(calls: int) -> bytes:
 
 
 @catches("fan-out-sequential", "fan-out-unordered", "fan-out-invented", "fan-out-narrow")
-def test_ten_calls_of_a_second_take_a_second(
-    controlled: Controlled, upstream: Upstream, request_id: str
-) -> None:
+def test_ten_calls_of_a_second_take_a_second(controlled: Controlled, upstream: Upstream) -> None:
+    request_id = new_id()
     start = time.monotonic()
     response = controlled.ask("/slow_api", headers={"X-Request-Id": request_id}, timeout=15)
     took = time.monotonic() - start
@@ -67,9 +65,8 @@ def test_ten_calls_of_a_second_take_a_second(
 
 
 @catches("request-id-dropped", "fan-out-narrow", "fan-out-twice")
-def test_fifty_calls_are_in_flight_together(
-    controlled: Controlled, upstream: Upstream, request_id: str
-) -> None:
+def test_fifty_calls_are_in_flight_together(controlled: Controlled, upstream: Upstream) -> None:
+    request_id = new_id()
     headers = {"x-request-id": request_id}
     response = controlled.ask("/slow_api?calls=50&ms=400", headers=headers)
     answer(response, JSON, results(50))
@@ -115,18 +112,16 @@ def test_requests_do_not_wait_for_each_others_calls(
 @pytest.mark.parametrize("fault", ["status", "redirect", "text", "array", "truncated"])
 @catches("upstream-status-ignored", "upstream-redirects-followed", "upstream-text-500")
 @catches("upstream-array-passed", "upstream-cut-500")
-def test_an_upstream_that_fails(
-    controlled: Controlled, upstream: Upstream, request_id: str, fault: str
-) -> None:
+def test_an_upstream_that_fails(controlled: Controlled, upstream: Upstream, fault: str) -> None:
+    request_id = new_id()
     upstream.fail(request_id, fault)
     headers = {"X-Request-Id": request_id}
     problem(controlled.ask("/slow_api?calls=3&ms=1", headers=headers), 502)
 
 
 @catches("upstream-waited-for", "upstream-timeout-502")
-def test_an_upstream_that_is_late(
-    controlled: Controlled, upstream: Upstream, request_id: str
-) -> None:
+def test_an_upstream_that_is_late(controlled: Controlled, upstream: Upstream) -> None:
+    request_id = new_id()
     upstream.fail(request_id, "hang")
     start = time.monotonic()
     headers = {"X-Request-Id": request_id}

@@ -15,4 +15,3 @@ lazy val play = (project in file("."))
     Compile / mainClass := Some("Main"),
     Compile / doc / sources := Nil
   )
-  .settings(Lock.settings)

@@ -31,6 +31,20 @@ export const fileName = (req, res, next, name) => {
   next(/^\.|[/\\\0]/.test(name) ? createError(404) : undefined);
 };
 
+/**
+ * Collect what a large body leaves behind as it is sent: V8 alone waits for 32 MB of it.
+ * @type {RequestHandler}
+ */
+export const collect = (req, res, next) => {
+  let collected = req.socket.bytesWritten;
+  res.on('drain', () => {
+    if (req.socket.bytesWritten < collected + 2 ** 21) return;
+    collected = req.socket.bytesWritten;
+    globalThis.gc?.({ type: 'minor' });
+  });
+  next();
+};
+
 /** @type {RequestHandler<{ name: string }>} */
 export const file = async (req, res) => {
   const { name } = req.params;

@@ -51,7 +51,7 @@ export const agents = async (req, res) => {
 /** @type {RequestHandler} */
 export const sleep = async (req, res) => {
   const ms = integer(req, 'ms', { fallback: 1000, low: 0, high: 30000 });
-  await setTimeout(ms);
+  await setTimeout(ms + 1); // a timer may be up to 1 ms early
   json(res, { slept_ms: ms });
 };
 

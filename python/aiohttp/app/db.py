@@ -70,7 +70,7 @@ async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
             try:
                 return [dict(row) for row in await connection.fetch(AGENTS)]
             except asyncio.CancelledError:
-                connection.terminate()  # without it, release waits for what the server may never say
+                connection.terminate()  # or its release waits for the server
                 raise
     except POSTGRESQL_AWAY as error:
         logger.error("PostgreSQL: %r", error)

@@ -3,6 +3,7 @@ import eventlet
 eventlet.monkey_patch()
 
 # ruff: noqa: E402
+import re
 import signal
 import socket
 from email.message import Message
@@ -14,6 +15,11 @@ from gridfs import GridFSBucket
 from app.db import mongodb, postgresql
 from app.settings import Settings
 from app.wsgi import application
+
+FRAMING = {
+    "content-length": re.compile(r"[0-9]+"),
+    "transfer-encoding": re.compile(r"chunked", re.IGNORECASE),
+}
 
 
 class Protocol(wsgi.HttpProtocol):
@@ -32,12 +38,9 @@ class Protocol(wsgi.HttpProtocol):
 
 def has_one_end(headers: Message) -> bool:
     """Whether there is one way to read where a request ends (RFC 9112, section 6.3)."""
-    lengths = headers.get_all("Content-Length", [])
-    codings = headers.get_all("Transfer-Encoding", [])
-    return (
-        len(lengths) + len(codings) <= 1
-        and all(length.isascii() and length.isdigit() for length in lengths)
-        and all(coding.lower() == "chunked" for coding in codings)
+    framing = [header for header in headers.items() if header[0].lower() in FRAMING]
+    return len(framing) <= 1 and all(
+        FRAMING[name.lower()].fullmatch(value) for name, value in framing
     )
 
 

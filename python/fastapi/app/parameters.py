@@ -1,5 +1,5 @@
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Depends, HTTPException, Query
 

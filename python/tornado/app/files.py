@@ -91,7 +91,7 @@ class GridFS(Named):
         if self.request.method == "GET":
             # GridOut reads 16 MB at a time; the collection is in MongoDB's GridFS specification
             chunks = self.settings["mongodb"].fs.chunks.find(
-                {"files_id": stored._id}, sort=[("n", 1)], batch_size=4
+                {"files_id": stored._id}, sort=[("n", 1)], batch_size=2
             )
             with suppress(StreamClosedError):
                 async for chunk in chunks:

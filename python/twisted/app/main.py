@@ -1,10 +1,10 @@
+import socket
 import sys
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
-from twisted.internet.error import CannotListenError, ProcessExitedAlready
-from twisted.internet.interfaces import IListeningPort
-from twisted.internet.protocol import Factory, ProcessProtocol
+from twisted.internet.error import ProcessExitedAlready
+from twisted.internet.protocol import ProcessProtocol
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
@@ -18,13 +18,13 @@ class Worker(ProcessProtocol):
     log = Logger()
     stopped: Deferred[None] | None = None
 
-    def __init__(self, port: IListeningPort) -> None:
-        self.port = port
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
         self.start()
 
     def start(self) -> None:
         if not self.stopped:
-            fd = self.port.fileno()
+            fd = self.sock.fileno()
             command = [sys.executable, "-m", "app.worker", str(fd)]
             files = {0: 0, 1: 1, 2: 2, fd: fd}
             reactor.spawnProcess(self, command[0], command, env=None, childFDs=files)
@@ -48,15 +48,15 @@ class Worker(ProcessProtocol):
 def main() -> None:
     settings = Settings.from_environment()
     log_faults()
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        port = reactor.listenTCP(settings.port, Factory(), 1024, settings.host)
-    except CannotListenError as error:
+        sock = socket.create_server((settings.host, settings.port), family=family, backlog=1024)
+    except OSError as error:
         print(f"bad setting: HOST or PORT: {error}", file=sys.stderr)
         sys.exit(2)
-    port.stopReading()  # it is the workers that accept
-    reactor.addSystemEventTrigger("before", "shutdown", port.stopListening)
+    reactor.addSystemEventTrigger("before", "shutdown", sock.close)
     for _ in range(settings.workers):
-        reactor.addSystemEventTrigger("before", "shutdown", Worker(port).stop)
+        reactor.addSystemEventTrigger("before", "shutdown", Worker(sock).stop)
     reactor.run()
 
 

@@ -1,4 +1,3 @@
-import asyncio
 import signal
 import socket
 import sys
@@ -13,14 +12,8 @@ from app.settings import Settings
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for app.main, which then stops us
     log_faults()
-    asyncioreactor.install(uvloop.new_event_loop())
-    from twisted.internet import reactor
-
-    reactor.callWhenRunning(lambda: asyncio.ensure_future(start()))
-    reactor.run()
-
-
-async def start() -> None:
+    loop = uvloop.new_event_loop()
+    asyncioreactor.install(loop)
     from twisted.internet import reactor
 
     from app.db import MongoDB, PostgreSQL
@@ -28,13 +21,13 @@ async def start() -> None:
     from app.site import Site
 
     settings = Settings.from_environment()
-    mongodb = MongoDB(settings)
-    postgresql = await PostgreSQL.open(settings)
-    site = Site(tree(settings, mongodb, postgresql))
+    postgresql = loop.run_until_complete(PostgreSQL.open(settings))
+    site = Site(tree(settings, MongoDB(settings), postgresql))
     with socket.socket(fileno=int(sys.argv[1])) as sock:
         port = reactor.adoptStreamPort(sock.fileno(), sock.family, site)
     reactor.addSystemEventTrigger("before", "shutdown", port.stopListening)
     reactor.addSystemEventTrigger("before", "shutdown", site.drain)
+    reactor.run()
 
 
 if __name__ == "__main__":

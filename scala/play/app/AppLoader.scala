@@ -73,7 +73,8 @@ final class AppComponents(context: ApplicationLoader.Context)
   }
   applicationLifecycle.addStopHook(() => Future.successful(database.close()))
 
-  private lazy val databaseDispatcher = new CustomExecutionContext(actorSystem, "database.dispatcher") {}
+  private lazy val databaseDispatcher =
+    new CustomExecutionContext(actorSystem, "database.dispatcher") {}
 
   reactiveMongoApi.connection // connects now, not at the first request
 
@@ -82,12 +83,18 @@ final class AppComponents(context: ApplicationLoader.Context)
   lazy val router: Routes = new Routes(
     httpErrorHandler,
     new HelloController(controllerComponents),
-    new ArticleController(new MongoArticleRepository(reactiveMongoApi, breaker), controllerComponents),
+    new ArticleController(
+      new MongoArticleRepository(reactiveMongoApi, breaker),
+      controllerComponents
+    ),
     new AgentController(
       new PostgresAgentRepository(database, databaseDispatcher, breaker),
       controllerComponents
     ),
-    new FileController(Path.of(configuration.get[String]("files.dir")).toRealPath(), controllerComponents),
+    new FileController(
+      Path.of(configuration.get[String]("files.dir")).toRealPath(),
+      controllerComponents
+    ),
     new StoredFileController(
       new GridFsStoredFileRepository(reactiveMongoApi, breaker),
       controllerComponents

@@ -16,7 +16,7 @@ final class ErrorHandler(router: => Router) extends HttpErrorHandler with Loggin
   def onClientError(request: RequestHeader, status: Int, message: String): Future[Result] =
     Future.successful {
       status match {
-        case BAD_REQUEST => Problem(status, message)
+        case BAD_REQUEST                         => Problem(status, message)
         case NOT_FOUND if isWrongMethod(request) =>
           Problem(METHOD_NOT_ALLOWED).withHeaders(ALLOW -> "GET, HEAD")
         case _ => Problem(status)

@@ -3,7 +3,6 @@ import java.nio.file.Path
 import java.security.SecureRandom
 import java.util.HexFormat
 
-
 import org.apache.pekko.http.scaladsl.model.HttpCharset
 import org.apache.pekko.http.scaladsl.model.HttpCharsets
 import play.core.server.ProdServerStart

@@ -14,7 +14,7 @@ final class StoredFileController(files: StoredFileRepository, cc: ControllerComp
   def send(name: String): Action[AnyContent] = Action.async { request =>
     val found = if (isPlain(name)) files.find(name) else Future.successful(None)
     found.map {
-      case None => Problem(NOT_FOUND)
+      case None       => Problem(NOT_FOUND)
       case Some(file) =>
         val etag = s""""${file.id}""""
         val result =

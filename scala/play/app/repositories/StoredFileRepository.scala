@@ -32,13 +32,14 @@ final class GridFsStoredFileRepository(mongo: ReactiveMongoApi, breaker: Breaker
         .find(BSONDocument("filename" -> name))
         .sort(BSONDocument("uploadDate" -> -1))
         .one[BSONDocument]
-    } yield for {
-      file <- file
-      id <- file.getAsOpt[BSONObjectID]("_id")
-      length <- file.long("length")
-      metadata <- file.child("metadata")
-      contentType <- metadata.string("contentType")
-    } yield StoredFile(id.stringify, length, contentType, content(database, id))
+    } yield
+      for {
+        file <- file
+        id <- file.getAsOpt[BSONObjectID]("_id")
+        length <- file.long("length")
+        metadata <- file.child("metadata")
+        contentType <- metadata.string("contentType")
+      } yield StoredFile(id.stringify, length, contentType, content(database, id))
   }
 
   // GridFS.chunks reads 16 MB at a time

@@ -1,0 +1,23 @@
+// Every jar that is shipped, with its hash: `sbt lock` writes them down, `sbt stage` checks them
+
+val jars = taskKey[Seq[String]]("The jars that are shipped, with their hashes")
+val lock = taskKey[Unit]("Writes the jars down")
+val checkLock = taskKey[Unit]("Compares the jars with those that are written down")
+val lockFile = file("build.sbt.lock")
+
+jars := (Runtime / externalDependencyClasspath).value.map { jar =>
+  val module = jar.get(moduleID.key).get
+  val hash = java.security.MessageDigest.getInstance("SHA-256").digest(IO.readBytes(jar.data))
+  s"${module.organization}:${module.name}:${module.revision} ${hash.map("%02x".format(_)).mkString}"
+}.sorted
+
+lock := IO.writeLines(lockFile, jars.value)
+
+checkLock := {
+  val locked = IO.readLines(lockFile)
+  val differing = jars.value.diff(locked) ++ locked.diff(jars.value)
+  if (differing.nonEmpty)
+    throw new MessageOnlyException(differing.mkString(s"not as in $lockFile:\n", "\n", ""))
+}
+
+stage := stage.dependsOn(checkLock).value
