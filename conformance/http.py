@@ -153,6 +153,14 @@ class Connection:
             raise Closed
         parser.receive_data(data)
 
+    def require_end(self, response: Response) -> None:
+        """Fail if something has come after the end of the last response that was asked for."""
+        if self._rest:
+            raise Garbled(
+                f"{response.request.method} {response.request.target}: {response.status}, and then "
+                f"bytes that belong to no response: {self._rest[:100]!r}"
+            )
+
     def read_raw(self, timeout: float) -> bytes:
         """What comes until the server closes or is silent for ``timeout`` seconds."""
         data, self._rest = self._rest, b""

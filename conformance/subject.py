@@ -69,7 +69,9 @@ class Subject:
         """The response to a request on a connection of its own."""
         request = Request(target, method, tuple((headers or {}).items()), body)
         with self.connect(timeout) as connection:
-            return connection.request(request)
+            response = connection.request(request)
+            connection.require_end(response)
+            return response
 
 
 @dataclass(frozen=True)

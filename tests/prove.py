@@ -40,7 +40,9 @@ class Proof:
             self.fault_file.write_text(fault)
             try:
                 self._run(pyfuncitem)
-            except Exception:
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # Schemathesis' groups of failures are no Exception
                 self.pending[check].discard(fault)
             finally:
                 self.fault_file.write_text("")

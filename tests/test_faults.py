@@ -15,6 +15,8 @@ import pytest
 from harness.paths import ROOT
 from tests.prove import DENIED
 
+pytestmark = pytest.mark.timeout(1800)
+
 SHARDS = (
     "text or parameters or errors or schema or fingerprint or mongo or agents",
     "files or gridfs or connection or concurrency or sleep or slow_api or availability or process",
@@ -67,7 +69,6 @@ def proofs(tmp_path_factory: pytest.TempPathFactory) -> list[Proof]:
         return list(pool.map(prove, folders, SHARDS))
 
 
-@pytest.mark.timeout(900)
 def test_the_server_is_right_without_a_fault(proofs: list[Proof]) -> None:
     for proof in proofs:
         assert proof.status == 0, proof.output

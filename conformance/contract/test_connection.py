@@ -266,16 +266,21 @@ def test_a_smuggled_request_is_not_served(subject: Subject, case: str) -> None:
     answer(subject.ask("/index"), TEXT, HELLO)
 
 
-@serves("files")
+@control
+@serves("files", "sleep", "gridfs", "agents")
 @catches("disconnect-kills")
-def test_clients_that_leave(subject: Subject) -> None:
+def test_clients_that_leave(controlled: Controlled) -> None:
     """Clients that go in the middle of a request, of a response or of a wait hurt nobody."""
+    before = {process.pid for process in controlled.processes()}
     for target in ("/index", "/files/photo.jpg", "/sleep?ms=300", "/gridfs/photo.jpg", "/agents"):
         request = Request(target).encode("x")
         for sent in (request[:10], request, request * 20):
-            with subject.connect() as connection:
+            with controlled.connect() as connection:
                 connection.send(sent)
-        with subject.connect() as connection:
+        with controlled.connect() as connection:
             connection.send(request)
             connection.socket.shutdown(1)
-    answer(subject.ask("/index"), TEXT, HELLO)
+    time.sleep(0.2)
+    answer(controlled.ask("/index"), TEXT, HELLO)
+    gone = before - {process.pid for process in controlled.processes()}
+    assert not gone, "a process died when clients left"

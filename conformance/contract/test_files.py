@@ -46,7 +46,7 @@ def test_nothing_outside_the_folder_is_read(subject: Subject, name: str) -> None
         assert SECRET not in raw, f"{target} reads {SECRET!r}, which is outside the folder"
 
 
-@catches("file-without-etag", "file-without-date", "file-date-now", "file-without-accept-ranges")
+@catches("file-without-etag", "file-without-date", "file-without-accept-ranges")
 def test_headers(subject: Subject) -> None:
     response = subject.ask(PHOTO)
     answer(response, "image/jpeg", CONTENT)
@@ -214,6 +214,7 @@ def test_a_file_cut_short_while_it_is_sent(controlled: Controlled) -> None:
         except TimeoutError:
             pass
     assert ended, f"the connection hangs after {received} bytes of a file that was cut short"
+    time.sleep(0.2)
     alive = {process.pid for process in controlled.processes()}
     assert pids <= alive, "a process died when a file was cut short while it was sent"
     answer(controlled.ask(PHOTO), "image/jpeg", CONTENT)

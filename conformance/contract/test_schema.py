@@ -16,7 +16,7 @@ LONGEST = 1
 
 pytestmark = control
 
-schema = schemathesis.openapi.from_path(Path(spec.OPENAPI))
+schema = schemathesis.openapi.from_path(Path(spec.OPENAPI)).include(method="GET")
 
 
 @schema.parametrize()
@@ -27,7 +27,7 @@ schema = schemathesis.openapi.from_path(Path(spec.OPENAPI))
     derandomize=True,
     suppress_health_check=list(HealthCheck),
 )
-@catches("number-lenient", "html-404", "no-date", "file-without-etag", "json-charset")
+@catches("number-unbounded", "html-404", "no-date", "file-without-etag")
 def test_operation(case: schemathesis.Case[Any], subject: Subject) -> None:
     highest = _highest(case.path)
     ms = str((case.query or {}).get("ms", "1000"))

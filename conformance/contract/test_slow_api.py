@@ -95,7 +95,7 @@ def test_requests_do_not_wait_for_each_others_calls(
     ids = [uuid.uuid4().hex for _ in range(requests)]
 
     def ask(request_id: str) -> Response:
-        return controlled.ask("/slow_api?ms=800", headers={"X-Request-Id": request_id})
+        return controlled.ask("/slow_api?ms=1500", headers={"X-Request-Id": request_id})
 
     start = time.monotonic()
     with ThreadPoolExecutor(requests) as pool:
@@ -106,7 +106,7 @@ def test_requests_do_not_wait_for_each_others_calls(
         same("calls", 10, upstream.stats(request_id)["calls"], response)
         together = upstream.stats(request_id)["most_in_flight"]
         same("calls in flight together", 10, together, response)
-    holds("time for all", "under 2.4 s", took < 2.4, f"{took:.2f} s", responses[0])
+    holds("time for all", "under 2.9 s", took < 2.9, f"{took:.2f} s", responses[0])
 
 
 @pytest.mark.parametrize("fault", ["status", "redirect", "text", "array", "truncated"])

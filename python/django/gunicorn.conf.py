@@ -5,7 +5,7 @@ from refservers import settings
 wsgi_app = "refservers.wsgi"
 bind = f"{settings.HOST}:{settings.PORT}"
 workers = settings.WORKERS
-worker_class = "gthread"
+worker_class = "refservers.worker.Worker"
 threads = settings.THREADS
 # https://docs.gunicorn.org/en/stable/settings.html#keepalive
 keepalive = 75

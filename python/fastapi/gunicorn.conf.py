@@ -1,4 +1,4 @@
-# https://github.com/Kludex/uvicorn-worker
+# https://uvicorn.dev/deployment/#gunicorn
 
 from app.settings import Settings
 
@@ -12,3 +12,5 @@ worker_class = "app.gunicorn.Worker"
 graceful_timeout = 10
 # https://gunicorn.org/reference/settings/#keepalive: what Uvicorn itself has
 keepalive = 5
+# https://gunicorn.org/reference/settings/#control_socket_disable
+control_socket_disable = True

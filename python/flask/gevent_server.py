@@ -29,6 +29,16 @@ class Handler(WSGIHandler):
         finally:
             self.idle.discard(self.socket)
 
+    def MessageClass(self, *args: Any) -> Any:
+        headers = super().MessageClass(*args)
+        lengths = headers.get_all("Content-Length", [])
+        codings = headers.get_all("Transfer-Encoding", [])
+        if codings and (lengths or [coding.lower() for coding in codings] != ["chunked"]):
+            raise ValueError("a body of more than one length")
+        if lengths and not (len(lengths) == 1 and lengths[0].isascii() and lengths[0].isdigit()):
+            raise ValueError("a body of more than one length")
+        return headers
+
     def finalize_headers(self) -> None:
         super().finalize_headers()
         if self.close_connection and self.request_version == "HTTP/1.1":

@@ -7,7 +7,7 @@ options = settings.from_environment()
 wsgi_app = "app:create_app()"
 bind = f"{options['HOST']}:{options['PORT']}"
 workers = options["WORKERS"]
-worker_class = "gunicorn_worker.Worker"
+worker_class = "gunicorn_gthread.Worker"
 threads = options["THREADS"]
 # https://gunicorn.org/reference/settings/#keepalive
 keepalive = 5

@@ -2,19 +2,11 @@ import createError from 'http-errors';
 import { GridFSBucket, MongoClient } from 'mongodb';
 import pg from 'pg';
 
-import { settings } from './settings.js';
+import { badSetting, settings } from './settings.js';
 
 const TIMEOUT = 2500; // ms for an operation with all that it waits for
 
-// https://www.mongodb.com/docs/drivers/node/current/connect/connection-options/csot/
-const client = new MongoClient(settings.mongodbUrl, {
-  maxPoolSize: settings.mongodbPoolSize,
-  serverSelectionTimeoutMS: TIMEOUT,
-  waitQueueTimeoutMS: TIMEOUT,
-  socketTimeoutMS: TIMEOUT,
-  connectTimeoutMS: 1000,
-  heartbeatFrequencyMS: 1000,
-});
+const client = connect();
 export const mongodb = client.db();
 export const gridfs = new GridFSBucket(mongodb);
 
@@ -35,6 +27,22 @@ export const AGENTS = {
            LEFT JOIN agent_login_status s ON s.agent_id = f.id
           ORDER BY f.number`,
 };
+
+function connect() {
+  try {
+    // https://www.mongodb.com/docs/drivers/node/current/connect/connection-options/csot/
+    return new MongoClient(settings.mongodbUrl, {
+      maxPoolSize: settings.mongodbPoolSize,
+      serverSelectionTimeoutMS: TIMEOUT,
+      waitQueueTimeoutMS: TIMEOUT,
+      socketTimeoutMS: TIMEOUT,
+      connectTimeoutMS: 1000,
+      heartbeatFrequencyMS: 1000,
+    });
+  } catch {
+    return badSetting('MONGODB_URL', 'a MongoDB URL');
+  }
+}
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html: no connection, no resources, shutdown
 const AWAY = /^(08|53|57)/;

@@ -6,7 +6,7 @@ export const settings = {
   host: env.HOST || '127.0.0.1',
   port: number('PORT', 8000, 65535),
   workers: number('WORKERS', 1, 1024),
-  mongodbUrl: url('MONGODB_URL', /^mongodb(\+srv)?:/, 'mongodb://127.0.0.1:27017/refservers'),
+  mongodbUrl: env.MONGODB_URL ?? 'mongodb://127.0.0.1:27017/refservers', // the driver checks it
   mongodbPoolSize: number('MONGODB_POOL_SIZE', 100, 10_000),
   databaseUrl: url(
     'DATABASE_URL',

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
-from gridfs.asynchronous import AsyncGridFSBucket
+from gridfs.asynchronous import AsyncGridFSBucket, AsyncGridOut
 from gridfs.errors import NoFile
 from pymongo import AsyncMongoClient
 
@@ -17,6 +17,8 @@ from api.responses import json_response, text_response
 from api.upstream import fetch_all
 
 mongodb = AsyncMongoClient[dict[str, Any]](**settings.MONGODB).get_default_database("refservers")
+# lazy, as a generic view has it: each request evaluates a copy
+AGENTS = AgentFeature.objects.with_status()
 
 
 @require_safe
@@ -39,7 +41,7 @@ async def mongo(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 async def agents(request: HttpRequest) -> HttpResponse:
-    return json_response([agent async for agent in AgentFeature.objects.with_status()])
+    return json_response([agent async for agent in AGENTS.all()])
 
 
 @require_safe
@@ -63,9 +65,18 @@ async def gridfs(request: HttpRequest, name: str) -> HttpResponseBase:
         stored = await AsyncGridFSBucket(mongodb).open_download_stream_by_name(name)
     except NoFile:
         raise Http404 from None
+    return gridfs_response(request, stored, chunks(stored))
+
+
+async def chunks(stored: AsyncGridOut) -> AsyncIterator[bytes]:
+    left = stored.length
     # AsyncGridOut would read 16 MB at a time
-    chunks = mongodb.fs.chunks.find({"files_id": stored._id}, sort={"n": 1}, batch_size=4)
-    return gridfs_response(request, stored, (chunk["data"] async for chunk in chunks))
+    query = mongodb.fs.chunks.find({"files_id": stored._id}, sort={"n": 1}, batch_size=4)
+    async for chunk in query:
+        left -= len(chunk["data"])
+        yield chunk["data"]
+    if left:
+        raise EOFError("the file has been deleted while it is sent")
 
 
 @require_safe

@@ -2,4 +2,4 @@ from django.urls.converters import StringConverter
 
 
 class FileNameConverter(StringConverter):
-    regex = r"(?!\.)[^/\\\0]+"
+    regex = r"(?!\.)[^/\\\0\ufffd]+"  # U+FFFD: not UTF-8

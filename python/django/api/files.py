@@ -45,9 +45,9 @@ def file_response(
     request: HttpRequest, name: str, read: Callable[[BinaryIO, int], Chunks]
 ) -> HttpResponseBase:
     file = open_file(name)
-    status = os.fstat(file.fileno())
-    size, modified = status.st_size, int(status.st_mtime)
-    etag = f'"{status.st_mtime_ns:x}-{size:x}"'
+    stat = os.fstat(file.fileno())
+    size, modified = stat.st_size, int(stat.st_mtime)
+    etag = f'"{stat.st_mtime_ns:x}-{size:x}"'
     headers = {
         "Content-Type": CONTENT_TYPES.get(Path(name).suffix, "application/octet-stream"),
         "Content-Length": str(size),

@@ -2,9 +2,10 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
-from django.db import InterfaceError, OperationalError
+from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from psycopg_pool import PoolTimeout
 from pymongo.errors import PyMongoError
 
 from api.responses import problem
@@ -35,7 +36,7 @@ class ProblemMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         match exception:
-            case OperationalError() | InterfaceError() | PyMongoError():
+            case OperationalError() | PyMongoError():
                 response = problem(503, {"Retry-After": "1"})
             case UpstreamError():
                 response = problem(502)
@@ -44,6 +45,10 @@ class ProblemMiddleware:
             case _:
                 return None
         logger.error("%s: %r", request.path, exception)
+        if isinstance(exception, OperationalError) and not isinstance(
+            exception.__cause__, PoolTimeout
+        ):
+            connection.pool.drain()  # the others in it are as dead, and each would cost a request
         return response
 
 

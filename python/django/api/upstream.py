@@ -21,6 +21,10 @@ def session() -> aiohttp.ClientSession:
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
 
 
+async def close() -> None:
+    await session().close()
+
+
 async def fetch_all(calls: int, ms: int, request_id: str | None) -> list[dict[str, Any]]:
     headers = {}
     if request_id:  # Django reads headers as Latin-1, aiohttp writes them as UTF-8

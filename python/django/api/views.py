@@ -1,26 +1,35 @@
 import asyncio
+import atexit
 import time
 from collections.abc import Iterator
 from threading import Thread
 from typing import Any, BinaryIO
 
+import uvloop
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
-from gridfs import GridFSBucket
+from gridfs import GridFSBucket, GridOut
 from gridfs.errors import NoFile
 from pymongo import MongoClient
 
+from api import upstream
 from api.files import CHUNK, file_response, gridfs_response
 from api.models import AgentFeature, agents_by_sql
 from api.parameters import article_slug, calls_and_ms, sleep_ms
 from api.responses import json_response, text_response
-from api.upstream import fetch_all
 
 mongodb = MongoClient[dict[str, Any]](**settings.MONGODB).get_default_database("refservers")
-loop = asyncio.new_event_loop()
+# lazy, as a generic view has it: each request evaluates a copy
+AGENTS = AgentFeature.objects.with_status()
+loop = uvloop.new_event_loop()
 Thread(target=loop.run_forever, daemon=True).start()
+
+
+@atexit.register
+def close() -> None:
+    asyncio.run_coroutine_threadsafe(upstream.close(), loop).result(1)
 
 
 @require_safe
@@ -43,7 +52,7 @@ def mongo(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def agents(request: HttpRequest) -> HttpResponse:
-    return json_response(list(AgentFeature.objects.with_status()))
+    return json_response(list(AGENTS.all()))
 
 
 @require_safe
@@ -72,9 +81,17 @@ def gridfs(request: HttpRequest, name: str) -> HttpResponseBase:
         stored = GridFSBucket(mongodb).open_download_stream_by_name(name)
     except NoFile:
         raise Http404 from None
+    return gridfs_response(request, stored, chunks(stored))
+
+
+def chunks(stored: GridOut) -> Iterator[bytes]:
+    left = stored.length
     # GridOut would read 16 MB at a time
-    chunks = mongodb.fs.chunks.find({"files_id": stored._id}, sort={"n": 1}, batch_size=4)
-    return gridfs_response(request, stored, (chunk["data"] for chunk in chunks))
+    for chunk in mongodb.fs.chunks.find({"files_id": stored._id}, sort={"n": 1}, batch_size=4):
+        left -= len(chunk["data"])
+        yield chunk["data"]
+    if left:
+        raise EOFError("the file has been deleted while it is sent")
 
 
 @require_safe
@@ -86,6 +103,6 @@ def sleep(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def slow_api(request: HttpRequest) -> HttpResponse:
-    fetching = fetch_all(*calls_and_ms(request), request.headers.get("X-Request-Id"))
+    fetching = upstream.fetch_all(*calls_and_ms(request), request.headers.get("X-Request-Id"))
     results = asyncio.run_coroutine_threadsafe(fetching, loop).result()
     return json_response({"results": results})

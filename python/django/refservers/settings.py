@@ -32,24 +32,24 @@ except ValueError as error:
     print(f"bad setting: {error}", file=sys.stderr)
     sys.exit(2)
 
-# https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
 MONGODB = {
     "host": MONGODB_URL,
     "maxPoolSize": MONGODB_POOL_SIZE,
-    "timeoutMS": 2500,
-    "connectTimeoutMS": 2000,
+    "timeoutMS": 2000,
+    "connectTimeoutMS": 1000,
 }
 
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": conninfo_to_dict(DATABASE_URL).get("dbname", "refservers"),
+        "NAME": "refservers",  # where DATABASE_URL names none
         "OPTIONS": {
             **conninfo_to_dict(DATABASE_URL),
             "connect_timeout": 2,
-            # https://www.psycopg.org/psycopg3/docs/api/pool.html
+            "server_side_binding": True,
+            "prepare_threshold": 5,
             "pool": {
-                "min_size": 0,
+                "min_size": 0,  # connect at the first query: the server starts without the database
                 "max_size": DATABASE_POOL_SIZE,
                 "timeout": 1.5,
                 "reconnect_timeout": 2,
@@ -67,6 +67,7 @@ AGENTS_IN_SQL = False
 
 ALLOWED_HOSTS = ["*"]
 SECRET_KEY = secrets.token_urlsafe(50)  # nothing here signs anything
+DATA_UPLOAD_MAX_NUMBER_FIELDS = None  # in a query string: the server limits its length
 TIME_ZONE = "UTC"
 USE_I18N = False
 

@@ -5,7 +5,6 @@ import psycopg2
 from eventlet import Timeout
 from eventlet.db_pool import RawConnectionPool
 from psycopg2.extensions import connection
-from psycopg2.extras import RealDictCursor
 from pymongo import MongoClient
 from pymongo.database import Database
 from pymongo.errors import PyMongoError
@@ -30,8 +29,9 @@ def mongodb(settings: Settings) -> MongoClient[dict[str, Any]]:
     return MongoClient(
         settings.mongodb_url,
         maxPoolSize=settings.mongodb_pool_size,
-        # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
-        timeoutMS=int(TIMEOUT * 1000),
+        timeoutMS=int((TIMEOUT - 0.5) * 1000),  # it looks for a server every 0.5 s
+        connectTimeoutMS=2000,  # with the next, how soon it knows that connections are dead
+        heartbeatFrequencyMS=2000,
     )
 
 
@@ -50,7 +50,6 @@ def postgresql(settings: Settings) -> ConnectionPool:
         max_age=3600,
         max_idle=600,
         dsn=settings.database_url,
-        cursor_factory=RealDictCursor,
     )
 
 
@@ -67,7 +66,8 @@ def find_agents(pool: ConnectionPool) -> list[dict[str, str | None]]:
         with Timeout(TIMEOUT, TimeoutError), pool.item() as connection:
             cursor = connection.cursor()
             cursor.execute(AGENTS)
-            return cursor.fetchall()
+            names = [column.name for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
     except (psycopg2.OperationalError, psycopg2.InterfaceError, TimeoutError) as error:
         logger.error("PostgreSQL: %r", error)
         pool.clear()  # the other connections are lost too

@@ -8,7 +8,7 @@ from app.settings import Settings
 
 def main() -> None:
     settings = Settings.from_environment()
-    # Uvicorn raises the signal that stopped it once more: the exit status is then 0
+    # Uvicorn stops, then raises the signal again; this makes exit status 0 of it
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     uvicorn.run(
         "app.main:app",

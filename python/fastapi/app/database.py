@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
+from bson import ObjectId
 from fastapi import HTTPException
 from gridfs.asynchronous import AsyncGridFSBucket, AsyncGridOut
 from gridfs.errors import NoFile
@@ -11,6 +12,8 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
 logger = logging.getLogger("uvicorn.error")
+
+MongoDB = AsyncDatabase[dict[str, Any]]
 
 TIMEOUT = 2.5  # seconds for an operation with all that it waits for
 
@@ -39,16 +42,16 @@ async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
             try:
                 return [dict(row) for row in await connection.fetch(AGENTS)]
             except asyncio.CancelledError:
-                connection.terminate()  # or its release waits for the server to agree
+                connection.terminate()  # or its release waits for a server that may be silent
                 raise
     except POSTGRESQL_AWAY as error:
         logger.error("PostgreSQL: %r", error)
         raise HTTPException(503) from error
 
 
-async def find_article(database: AsyncDatabase[dict[str, Any]], slug: str) -> dict[str, Any]:
+async def find_article(mongodb: MongoDB, slug: str) -> dict[str, Any]:
     try:
-        article = await database.articles.find_one({"slug": slug})
+        article = await mongodb.articles.find_one({"slug": slug})
     except MONGODB_AWAY as error:
         logger.error("MongoDB: %r", error)
         raise HTTPException(503) from error
@@ -57,9 +60,9 @@ async def find_article(database: AsyncDatabase[dict[str, Any]], slug: str) -> di
     return article
 
 
-async def find_file(database: AsyncDatabase[dict[str, Any]], name: str) -> AsyncGridOut:
+async def find_file(mongodb: MongoDB, name: str) -> AsyncGridOut:
     try:
-        return await AsyncGridFSBucket(database).open_download_stream_by_name(name)
+        return await AsyncGridFSBucket(mongodb).open_download_stream_by_name(name)
     except NoFile:
         raise HTTPException(404) from None
     except MONGODB_AWAY as error:
@@ -67,10 +70,8 @@ async def find_file(database: AsyncDatabase[dict[str, Any]], name: str) -> Async
         raise HTTPException(503) from error
 
 
-async def chunks(
-    database: AsyncDatabase[dict[str, Any]], stored: AsyncGridOut
-) -> AsyncIterator[bytes]:
+async def read_chunks(mongodb: MongoDB, file_id: ObjectId) -> AsyncIterator[bytes]:
     # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
-    cursor = database["fs.chunks"].find({"files_id": stored._id}, sort={"n": 1}, batch_size=4)
-    async for chunk in cursor:
+    chunks = mongodb["fs.chunks"].find({"files_id": file_id}, sort={"n": 1}, batch_size=4)
+    async for chunk in chunks:
         yield chunk["data"]

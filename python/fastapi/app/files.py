@@ -23,6 +23,8 @@ RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-[0-9]{1,18})")
 
 
 class Files(StaticFiles):
+    """Static files whose types do not come from the machine, and whose ranges are single ones."""
+
     def file_response(
         self,
         full_path: str | os.PathLike[str],
@@ -30,16 +32,14 @@ class Files(StaticFiles):
         scope: Scope,
         status_code: int = 200,
     ) -> Response:
-        # RFC 9110 has a server ignore a Range that it cannot read; Starlette answers 400
         if not is_range(Headers(scope=scope).get("range", "")):
+            # to be ignored (RFC 9110, section 14.2); Starlette answers a malformed one with 400
             scope["headers"] = [header for header in scope["headers"] if header[0] != b"range"]
         response = super().file_response(full_path, stat_result, scope, status_code)
         if isinstance(response, FileResponse):
             extension = PurePath(scope["path"]).suffix
-            # Starlette's own come from the machine's tables
-            response.headers["content-type"] = CONTENT_TYPES.get(
-                extension, "application/octet-stream"
-            )
+            content_type = CONTENT_TYPES.get(extension, "application/octet-stream")
+            response.headers["content-type"] = content_type
         return response
 
 

@@ -7,7 +7,7 @@ DIGITS = re.compile(r"[0-9]{1,5}")
 
 
 def integer(name: str, default: int, low: int, high: int) -> Any:
-    """A query parameter of ASCII digits, given once at most."""
+    """A query parameter of ASCII digits that is given once at most."""
 
     async def parse(values: Annotated[list[str] | None, Query(alias=name)] = None) -> int:
         match values:
@@ -24,8 +24,8 @@ async def slug(doc: Annotated[list[str] | None, Query()] = None) -> str:
     match doc:
         case None:
             return "small"
-        case ["small" | "big" as one]:
-            return one
+        case ["small" | "big" as text]:
+            return text
     raise HTTPException(400, "doc must be small or big")
 
 

@@ -21,11 +21,13 @@ AGENTS = """
 
 
 def init_app(app: Flask, pooled: bool) -> None:
+    """Prepare the databases; they are connected to at the first query, in the worker's process."""
     client: MongoClient[dict[str, Any]] = MongoClient(
         app.config["MONGODB_URL"],
+        connect=False,
         maxPoolSize=app.config["MONGODB_POOL_SIZE"],
         # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
-        timeoutMS=int(TIMEOUT * 1000),
+        timeoutMS=2000,  # it may look at the clock half a second late
     )
     app.extensions["mongodb"] = client.get_default_database()
     app.extensions["gridfs"] = GridFSBucket(app.extensions["mongodb"])
@@ -39,7 +41,7 @@ def init_app(app: Flask, pooled: bool) -> None:
         max_size=app.config["DATABASE_POOL_SIZE"] if pooled else 0,
         timeout=TIMEOUT,
         reconnect_timeout=TIMEOUT,
-        open=True,
+        open=False,
     )
 
 
@@ -55,6 +57,7 @@ class Connection(psycopg.Connection[DictRow]):
 def find_agents() -> list[DictRow]:
     deadline = monotonic() + TIMEOUT
     pool = current_app.extensions["postgresql"]
+    pool.open()
     with pool.connection() as connection:
         connection.deadline = deadline
         try:

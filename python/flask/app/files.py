@@ -6,6 +6,7 @@ from flask import Blueprint, Response, abort, current_app, request, send_from_di
 from gridfs.errors import NoFile
 from pymongo.errors import PyMongoError
 from werkzeug.routing import BaseConverter
+from werkzeug.wsgi import FileWrapper
 
 bp = Blueprint("files", __name__)
 logger = logging.getLogger(__name__)
@@ -37,6 +38,8 @@ def file(name: str) -> Response:
         abort(404)
     if request.range and path.is_file() and request.range.ranges[0][0] < -path.stat().st_size:
         request.environ["HTTP_RANGE"] = "bytes=0-"  # Werkzeug has no suffix longer than the file
+    # The server's own wrapper would not notice that the file is cut short while it is sent
+    request.environ["wsgi.file_wrapper"] = FileWrapper
     response = send_from_directory(folder, name)
     response.content_type = CONTENT_TYPES.get(path.suffix, "application/octet-stream")
     return streamed(response)

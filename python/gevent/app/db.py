@@ -29,8 +29,9 @@ def mongodb(settings: Settings) -> MongoClient[dict[str, Any]]:
     return MongoClient(
         settings.mongodb_url,
         maxPoolSize=settings.mongodb_pool_size,
-        # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
-        timeoutMS=int(TIMEOUT * 1000),
+        timeoutMS=int((TIMEOUT - 0.5) * 1000),  # it looks for a server every 0.5 s
+        connectTimeoutMS=2000,  # with the next, how soon it knows that connections are dead
+        heartbeatFrequencyMS=2000,
     )
 
 

@@ -45,8 +45,10 @@ def create_app(settings: Settings, postgresql: asyncpg.Pool) -> Application:
     mongodb = MotorClient(
         settings.mongodb_url,
         maxPoolSize=settings.mongodb_pool_size,
-        timeoutMS=2000,  # less than TIMEOUT, so that the driver can say what is wrong
-        connectTimeoutMS=2000,  # the monitor's too: it sees the database come back
+        # each less than TIMEOUT, so that the driver can say what is wrong
+        serverSelectionTimeoutMS=2000,
+        connectTimeoutMS=2000,
+        socketTimeoutMS=2000,
     ).get_default_database()
     return Application(
         [

@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from twisted.web.http import CACHED, PARTIAL_CONTENT
-from twisted.web.resource import Resource
 
 from app.db import MongoDB
-from app.site import Nothing, Problem, Request, SlowPage
+from app.site import Problem, Request, SlowPage
 
 CHUNK = 1 << 16
 NAME = re.compile(r"[^./\\\0][^/\\\0]*")
-RANGE = re.compile(rb"bytes=(\d{0,18})-(\d{0,18})")
+RANGE = re.compile(rb"bytes=(\d{1,18})-(\d{0,18})|bytes=-(\d{1,18})")
 CONTENT_TYPES = {
     ".jpg": b"image/jpeg",
     ".jpeg": b"image/jpeg",
@@ -26,23 +25,15 @@ CONTENT_TYPES = {
 }
 
 
-class Files(Nothing):
+class Files(SlowPage):
+    segments = 1
+
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self.folder = folder
 
-    def getChild(self, name: bytes, request: Request) -> Resource:
-        return File(name, self.folder)
-
-
-class File(SlowPage):
-    def __init__(self, name: bytes, folder: Path) -> None:
-        super().__init__()
-        self.name = name
-        self.folder = folder
-
     async def answer(self, request: Request) -> None:
-        path = (self.folder / decoded(self.name)).resolve()
+        path = (self.folder / file_name(request)).resolve()
         if not (path.is_relative_to(self.folder) and path.is_file()):
             raise Problem(404)
         with path.open("rb") as file:
@@ -58,39 +49,31 @@ class File(SlowPage):
             await request.stream(stop - start, read(file, stop - start))
 
 
-class GridFS(Nothing):
+class GridFS(SlowPage):
+    segments = 1
+
     def __init__(self, mongodb: MongoDB) -> None:
         super().__init__()
         self.mongodb = mongodb
 
-    def getChild(self, name: bytes, request: Request) -> Resource:
-        return GridFile(name, self.mongodb)
-
-
-class GridFile(SlowPage):
-    def __init__(self, name: bytes, mongodb: MongoDB) -> None:
-        super().__init__()
-        self.name = name
-        self.mongodb = mongodb
-
     async def answer(self, request: Request) -> None:
-        stored = await self.mongodb.find_file(decoded(self.name))
+        stored = await self.mongodb.find_file(file_name(request))
         if stored is None:
             raise Problem(404)
         request.setHeader(b"Content-Type", stored["metadata"]["contentType"].encode())
         if request.setETag(b'"%s"' % str(stored["_id"]).encode()) is CACHED:
             return request.finish()
-        await request.stream(stored["length"], self.mongodb.chunks(stored["_id"]))
+        await request.stream(stored["length"], self.mongodb.read_file(stored["_id"]))
 
 
-def decoded(name: bytes) -> str:
+def file_name(request: Request) -> str:
     try:
-        text = name.decode()
+        name = request.postpath[0].decode()
     except UnicodeDecodeError:
         raise Problem(404) from None
-    if not NAME.fullmatch(text):
+    if not NAME.fullmatch(name):
         raise Problem(404)
-    return text
+    return name
 
 
 def asked_range(request: Request, etag: bytes, size: int) -> tuple[int, int]:
@@ -98,10 +81,10 @@ def asked_range(request: Request, etag: bytes, size: int) -> tuple[int, int]:
     asked = RANGE.fullmatch(request.getHeader(b"Range") or b"")
     if not asked or request.getHeader(b"If-Range") not in (None, etag):
         return 0, size
-    first, last = asked.groups()
-    start = int(first) if first else max(size - int(last or 0), 0)
-    stop = min(int(last) + 1, size) if first and last else size
-    if (first and last and int(first) > int(last)) or not (first or last):
+    first, last, length = (int(digits) if digits else None for digits in asked.groups())
+    start = max(size - length, 0) if first is None else first
+    stop = size if last is None else min(last + 1, size)
+    if last is not None and first > last:
         return 0, size
     if start >= size:
         raise Problem(416, headers={"Content-Range": f"bytes */{size}"})

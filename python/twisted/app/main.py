@@ -1,3 +1,4 @@
+import signal
 import socket
 import sys
 
@@ -13,7 +14,7 @@ from app.settings import Settings
 
 
 class Worker(ProcessProtocol):
-    """Keeps a process that accepts connections on the port."""
+    """A process that accepts connections on the socket, replaced when it dies."""
 
     log = Logger()
     stopped: Deferred[None] | None = None
@@ -26,14 +27,14 @@ class Worker(ProcessProtocol):
         if not self.stopped:
             fd = self.sock.fileno()
             command = [sys.executable, "-m", "app.worker", str(fd)]
-            files = {0: 0, 1: 1, 2: 2, fd: fd}
-            reactor.spawnProcess(self, command[0], command, env=None, childFDs=files)
+            descriptors = {0: 0, 1: 1, 2: 2, fd: fd}
+            reactor.spawnProcess(self, command[0], command, env=None, childFDs=descriptors)
 
     def processEnded(self, reason: Failure) -> None:
         if self.stopped:
             self.stopped.callback(None)
         else:
-            self.log.error("A worker is replaced: {reason}", reason=reason.value)
+            self.log.error("a worker died and is replaced: {reason}", reason=reason.value)
             reactor.callLater(0.5, self.start)
 
     def stop(self) -> Deferred[None] | None:
@@ -54,9 +55,10 @@ def main() -> None:
     except OSError as error:
         print(f"bad setting: HOST or PORT: {error}", file=sys.stderr)
         sys.exit(2)
-    reactor.addSystemEventTrigger("before", "shutdown", sock.close)
-    for _ in range(settings.workers):
-        reactor.addSystemEventTrigger("before", "shutdown", Worker(sock).stop)
+    at_stop = [(signal.signal, signal.SIGINT, signal.SIG_IGN), (sock.close,)]
+    at_stop += [(Worker(sock).stop,) for _ in range(settings.workers)]
+    for call in at_stop:
+        reactor.addSystemEventTrigger("before", "shutdown", *call)
     reactor.run()
 
 

@@ -1,6 +1,6 @@
 import re
 from typing import Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs
 
 import orjson
 from twisted.internet import reactor
@@ -14,13 +14,13 @@ from twisted.web.resource import Resource
 from app.db import MongoDB, PostgreSQL
 from app.files import Files, GridFS
 from app.settings import Settings
-from app.site import Nothing, Page, Problem, Request, SlowPage
+from app.site import Page, Problem, Request, Root, SlowPage
 
 DIGITS = re.compile("[0-9]{1,5}")
 
 
 def tree(settings: Settings, mongodb: MongoDB, postgresql: PostgreSQL) -> Resource:
-    root = Nothing()
+    root = Root()
     root.putChild(b"index", Index())
     root.putChild(b"json", Hello())
     root.putChild(b"mongo", Article(mongodb))
@@ -113,7 +113,7 @@ class SlowApi(SlowPage):
         request.reply_json({"results": results})
 
     async def call(self, number: int, ms: int, headers: Headers) -> dict[str, Any]:
-        url = f"{self.url}?{urlencode({'call': number, 'ms': ms})}"
+        url = f"{self.url}?call={number}&ms={ms}"
         response = await self.agent.request(b"GET", url.encode(), headers)
         result = orjson.loads(await readBody(response))
         if response.code != 200 or not isinstance(result, dict):

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-MONGODB = "mongodb://[^/]+/[^/?]+.*"  # with the database, which has no default
-POSTGRESQL = "postgresql://[^/]+/.+"
-HTTP = "http://[^/]+.*"
+HOST = r"(\[[0-9a-f:.]+\]|[^/@:,\[\]]+)(:[0-9]{1,5})?"
+MONGODB = rf"mongodb://([^/@]+@)?{HOST}(,{HOST})*/[^/?]+(\?.*)?"
+POSTGRESQL = rf"postgresql://([^/@]+@)?{HOST}/[^/?]+(\?.*)?"
+HTTP = rf"http://{HOST}/[^?#]*"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def number(name: str, default: int, highest: int) -> int:
 def url(name: str, form: str, default: str = "") -> str:
     text = os.environ.get(name, default)
     if not re.fullmatch(form, text):
-        raise ValueError(f"{name} must be a URL like {form}, not {text!r}")
+        raise ValueError(f"{name} must match {form}, not {text!r}")
     return text
 
 

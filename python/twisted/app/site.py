@@ -2,11 +2,13 @@ import re
 from collections.abc import AsyncIterable
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IPushProducer
 from twisted.internet.task import LoopingCall
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web import http, server
 from twisted.web.resource import Resource
@@ -16,34 +18,21 @@ ENTITY_TAG = re.compile(rb'"[^"]*"')
 
 
 class Problem(Exception):
-    def __init__(
-        self, status: int, detail: str = "", headers: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, status: int, detail: str = "", headers: dict[str, str] | None = None):
         super().__init__(status, detail)
         self.status = status
         self.detail = detail
         self.headers = headers or {}
 
 
-@implementer(IPushProducer)
-class Flow:
-    """Lets a coroutine wait until the client has read what was written."""
-
-    resumed: Deferred[None] | None = None
-
-    def pauseProducing(self) -> None:
-        self.resumed = self.resumed or Deferred()
-
-    def resumeProducing(self) -> None:
-        resumed, self.resumed = self.resumed, None
-        if resumed:
-            resumed.callback(None)
-
-    def stopProducing(self) -> None:
-        pass
-
-
 class Request(server.Request):
+    log = Logger()
+
+    def process(self) -> None:
+        if self.path.startswith(b"http://"):  # RFC 9112, section 3.2.2
+            self.path = urlsplit(self.path).path or b"/"
+        super().process()
+
     def reply(self, body: bytes, content_type: bytes) -> int:
         self.setHeader(b"Content-Type", content_type)
         self.setHeader(b"Content-Length", b"%d" % len(body))
@@ -62,13 +51,13 @@ class Request(server.Request):
             try:
                 async for chunk in chunks:
                     self.write(chunk)
-                    if flow.resumed:
-                        await flow.resumed
+                    if flow.paused:
+                        await flow.paused
             finally:
                 if self.channel:
                     self.unregisterProducer()
             if self.sentLength != length:
-                raise EOFError(f"{self.sentLength} bytes, not {length}: {self.uri!r}")
+                raise EOFError(f"{self.sentLength} bytes came instead of {length}")
         self.finish()
 
     def setETag(self, etag: bytes) -> object:
@@ -88,11 +77,10 @@ class Request(server.Request):
             return  # the client has gone
         problem = reason.value
         if not isinstance(problem, Problem):
-            self._log.failure("{method} {uri}", reason, method=self.method, uri=self.uri)
+            self.log.failure("{method} {uri}", reason, method=self.method, uri=self.uri)
             problem = Problem(500)
         if self.startedWriting or self.channel is None:
-            self.loseConnection()  # the client must see that the body is cut
-            return
+            return self.loseConnection()  # the client must see that the body is cut
         self.setResponseCode(problem.status)
         for name, value in problem.headers.items():
             self.setHeader(name, value)
@@ -103,31 +91,51 @@ class Request(server.Request):
         self.reply(orjson.dumps(body), b"application/problem+json")
 
 
-class Nothing(Resource):
-    """A path that is no page, with nothing below it but its children."""
+@implementer(IPushProducer)
+class Flow:
+    """What a coroutine awaits while the client does not read."""
 
-    def getChild(self, name: bytes, request: Request) -> Resource:
-        raise Problem(404)
+    paused: Deferred[None] | None = None
+
+    def pauseProducing(self) -> None:
+        self.paused = self.paused or Deferred()
+
+    def resumeProducing(self) -> None:
+        paused, self.paused = self.paused, None
+        if paused:
+            paused.callback(None)
+
+    def stopProducing(self) -> None:
+        pass
+
+
+class Page(Resource):
+    """A path; it has ``segments`` more below it, which request.postpath holds."""
+
+    segments = 0
+    isLeaf = True
 
     def render(self, request: Request) -> int:
-        raise Problem(404)
-
-
-class Page(Nothing):
-    def render(self, request: Request) -> int:
+        if len(request.postpath) != self.segments:
+            raise Problem(404)
         if request.method not in (b"GET", b"HEAD"):
             raise Problem(405, headers={"Allow": "GET, HEAD"})
         return self.render_GET(request)
 
 
 class SlowPage(Page):
-    """A page that a coroutine answers, which ends when the client goes."""
+    """A path that a coroutine answers, which is cancelled when the client goes."""
 
     def render_GET(self, request: Request) -> int:
         answer = Deferred.fromCoroutine(self.answer(request))
         request.notifyFinish().addErrback(lambda _: answer.cancel())
         answer.addErrback(request.processingFailed)
         return server.NOT_DONE_YET
+
+
+class Root(Resource):
+    def getChild(self, name: bytes, request: Request) -> Resource:
+        raise Problem(404)
 
 
 class Channel(http.HTTPChannel):

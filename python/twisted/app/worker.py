@@ -25,8 +25,12 @@ def main() -> None:
     site = Site(tree(settings, MongoDB(settings), postgresql))
     with socket.socket(fileno=int(sys.argv[1])) as sock:
         port = reactor.adoptStreamPort(sock.fileno(), sock.family, site)
-    reactor.addSystemEventTrigger("before", "shutdown", port.stopListening)
-    reactor.addSystemEventTrigger("before", "shutdown", site.drain)
+    for call, *args in (
+        (signal.signal, signal.SIGTERM, signal.SIG_IGN),
+        (port.stopListening,),
+        (site.drain,),
+    ):
+        reactor.addSystemEventTrigger("before", "shutdown", call, *args)
     reactor.run()
 
 

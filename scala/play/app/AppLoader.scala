@@ -78,6 +78,8 @@ final class AppComponents(context: ApplicationLoader.Context)
 
   reactiveMongoApi.connection // connects now, not at the first request
 
+  private lazy val downloads = new Downloads(coordinatedShutdown, actorSystem.scheduler)
+
   private def breaker = new Breaker(actorSystem.scheduler)
 
   lazy val router: Routes = new Routes(
@@ -93,10 +95,12 @@ final class AppComponents(context: ApplicationLoader.Context)
     ),
     new FileController(
       Path.of(configuration.get[String]("files.dir")).toRealPath(),
+      downloads,
       controllerComponents
     ),
     new StoredFileController(
       new GridFsStoredFileRepository(reactiveMongoApi, breaker),
+      downloads,
       controllerComponents
     ),
     new SleepController(new DefaultFutures(actorSystem), controllerComponents),

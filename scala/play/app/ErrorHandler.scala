@@ -27,7 +27,6 @@ final class ErrorHandler(router: => Router) extends HttpErrorHandler with Loggin
     Future.successful {
       exception match {
         case _: Unavailable =>
-          logger.error(s"${request.method} ${request.path}: ${exception.getMessage}")
           Problem(SERVICE_UNAVAILABLE).withHeaders(RETRY_AFTER -> "1")
         case _ =>
           logger.error(s"${request.method} ${request.path}", exception)

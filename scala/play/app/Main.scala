@@ -17,9 +17,15 @@ object Main {
     }
     if (!sys.env.contains("APPLICATION_SECRET")) sys.props("play.http.secret.key") = secret()
     lowerCaseUtf8()
-    // The JVM's own handlers would end it with 143 and 130
-    Seq("TERM", "INT").foreach(name => Signal.handle(new Signal(name), _ => sys.exit(0)))
+    Seq("TERM", "INT").foreach(name => Signal.handle(new Signal(name), _ => stop()))
     ProdServerStart.main(args)
+  }
+
+  /** Runs Play's shutdown hook, 10 s at most; the JVM's own handlers end with 143 and 130. */
+  private def stop(): Unit = {
+    new Thread(() => sys.exit(0)).start()
+    Thread.sleep(10000)
+    Runtime.getRuntime.halt(0)
   }
 
   private def faults(settings: Map[String, String]): Option[String] = {

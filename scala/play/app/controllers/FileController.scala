@@ -13,7 +13,7 @@ import play.api.http.ContentTypes
 import play.api.mvc._
 import play.api.mvc.ResponseHeader.httpDateFormat
 
-final class FileController(folder: Path, cc: ControllerComponents)
+final class FileController(folder: Path, downloads: Downloads, cc: ControllerComponents)
     extends AbstractController(cc)
     with NamedFiles {
 
@@ -41,7 +41,7 @@ final class FileController(folder: Path, cc: ControllerComponents)
         else
           RangeResult.ofSource(
             Some(attributes.size),
-            start => (start, FileIO.fromPath(path, chunkSize = 64 * 1024, startPosition = start)),
+            start => (start, downloads(FileIO.fromPath(path, 64 * 1024, start))),
             range,
             fileName = None,
             Some(contentType(name))

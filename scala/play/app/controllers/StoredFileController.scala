@@ -6,7 +6,11 @@ import scala.concurrent.Future
 import play.api.mvc._
 import repositories.StoredFileRepository
 
-final class StoredFileController(files: StoredFileRepository, cc: ControllerComponents)(implicit
+final class StoredFileController(
+    files: StoredFileRepository,
+    downloads: Downloads,
+    cc: ControllerComponents
+)(implicit
     ec: ExecutionContext
 ) extends AbstractController(cc)
     with NamedFiles {
@@ -19,7 +23,7 @@ final class StoredFileController(files: StoredFileRepository, cc: ControllerComp
         val etag = s""""${file.id}""""
         val result =
           if (isCurrent(etag, request).contains(true)) NotModified
-          else Ok.streamed(file.content, Some(file.length), Some(file.contentType))
+          else Ok.streamed(downloads(file.content), Some(file.length), Some(file.contentType))
         result.withHeaders(ETAG -> etag)
     }
   }

@@ -9,16 +9,20 @@ import scala.concurrent.TimeoutException
 import scala.concurrent.duration._
 import scala.util.Failure
 import scala.util.Try
+import scala.util.control.NoStackTrace
 
 import org.apache.pekko.actor.Scheduler
 import org.apache.pekko.pattern.CircuitBreaker
 import org.apache.pekko.pattern.CircuitBreakerOpenException
+import play.api.Logging
+import reactivemongo.core.errors.DatabaseException
 import reactivemongo.core.errors.ReactiveMongoException
 
-final class Unavailable(cause: Throwable) extends Exception(cause)
+/** A database cannot be reached, or takes too long. */
+final class Unavailable extends Exception with NoStackTrace
 
 /** Bounds each operation on a database, and tells it from a fault of our own. */
-final class Breaker(scheduler: Scheduler)(implicit ec: ExecutionContext) {
+final class Breaker(scheduler: Scheduler)(implicit ec: ExecutionContext) extends Logging {
   private val breaker = new CircuitBreaker(
     scheduler,
     maxFailures = 1,
@@ -27,14 +31,24 @@ final class Breaker(scheduler: Scheduler)(implicit ec: ExecutionContext) {
   )
 
   def apply[A](operation: => Future[A]): Future[A] =
-    breaker.withCircuitBreaker(operation, isAway[A]).recoverWith {
-      case cause @ (_: SQLException | _: ReactiveMongoException | _: TimeoutException |
-          _: CircuitBreakerOpenException) =>
-        Future.failed(new Unavailable(cause))
+    breaker.withCircuitBreaker(operation, isUnreachable).recoverWith {
+      case _: CircuitBreakerOpenException => Future.failed(new Unavailable)
+      case cause if isAway(cause)         =>
+        logger.error(cause.toString)
+        Future.failed(new Unavailable)
     }
 
-  private def isAway[A](result: Try[A]) = result match {
+  private val isUnreachable: Try[_] => Boolean = {
     case Failure(_: SQLTransientConnectionException) => true
     case _                                           => false
+  }
+
+  private def isAway(cause: Throwable) = cause match {
+    case _: DatabaseException => false // MongoDB's answer
+    case _: ReactiveMongoException | _: SQLTransientConnectionException | _: TimeoutException =>
+      true
+    // https://www.postgresql.org/docs/current/errcodes-appendix.html: connections, shutdown
+    case error: SQLException => Option(error.getSQLState).exists(_.matches("08...|57P.."))
+    case _                   => false
   }
 }

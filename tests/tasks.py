@@ -1,0 +1,69 @@
+"""Runs tasks as a person does, through ``./just``."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from harness.paths import ROOT
+
+
+def run(*words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a task to its end."""
+    return subprocess.run(
+        ["./just", *words],
+        cwd=ROOT,
+        env={**os.environ, **(env or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@contextmanager
+def started(
+    *words: str, log: Path, until: str, env: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a task, wait until it has written ``until``, and end it as Ctrl-C does."""
+    with log.open("w") as output:
+        task = subprocess.Popen(
+            ["./just", *words],
+            cwd=ROOT,
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        deadline = time.monotonic() + 120
+        while until not in log.read_text():
+            assert task.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.05)
+        yield task
+    finally:
+        if task.poll() is None:
+            os.killpg(task.pid, signal.SIGINT)
+            task.wait(30)
+
+
+def descendants(pid: int) -> list[psutil.Process]:
+    """Every process below ``pid``."""
+    return psutil.Process(pid).children(recursive=True)
+
+
+def listeners(words: str) -> list[psutil.Process]:
+    """Processes whose command line holds ``words``."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if words in " ".join(process.info["cmdline"] or []):
+            found.append(process)
+    return found

@@ -1,0 +1,68 @@
+"""The contract's own files agree with each other."""
+
+import json
+
+import jsonschema
+import psycopg
+import pytest
+from openapi_spec_validator import validate
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+import spec
+from harness.services import services
+
+
+def test_openapi_is_valid() -> None:
+    validate(spec.openapi())
+
+
+def schema(name: str) -> jsonschema.Draft202012Validator:
+    document = Resource(spec.openapi(), DRAFT202012)
+    registry: Registry[object] = Registry().with_resource("openapi", document)
+    reference = {"$ref": f"openapi#/components/schemas/{name}"}
+    return jsonschema.Draft202012Validator(reference, registry=registry)
+
+
+def test_the_kinds_of_files() -> None:
+    names = spec.files()
+    for extension in (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".css", ".js", ".txt"):
+        assert any(name.endswith(extension) for name in names)
+    assert any("." not in name for name in names)
+    assert any(" " in name for name in names)
+    assert any(not name.isascii() for name in names)
+    assert b"" in names.values()
+    assert spec.revisions().keys() <= names.keys()
+
+
+def test_articles() -> None:
+    small, big = spec.articles()
+    assert list(small) == ["_id", "slug", *list(small)[2:]]
+    assert len(small) == 3
+    assert 5_000 < len(spec.json_body(big)) < 7_000
+    assert len(big["people"]) == 6
+    assert all(len(person) == 21 for person in big["people"])
+    assert not spec.json_body(big).isascii()
+
+
+def test_agents() -> None:
+    agents = spec.agents()
+    assert [agent["number"] for agent in agents] == [str(number) for number in range(300, 350)]
+    assert 20 <= sum(agent["extension"] is not None for agent in agents) <= 30
+    for agent in agents:
+        assert (agent["extension"] is None) == (agent["context"] is None)
+
+
+def test_agents_are_the_same_in_postgresql() -> None:
+    with services() as around, psycopg.connect(around.database_url) as connection:
+        cursor = connection.execute(spec.AGENTS_QUERY)
+        names = [column.name for column in cursor.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor]
+    assert rows == spec.agents()
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 500, 502, 503, 504])
+def test_problems(status: int) -> None:
+    body = spec.problem(status)
+    assert json.loads(body)["status"] == status
+    assert list(json.loads(body)) == ["type", "title", "status"]

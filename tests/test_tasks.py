@@ -1,0 +1,169 @@
+"""The tasks as a person runs them."""
+
+import json
+import os
+import signal
+import socket
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.locks import is_locked
+from harness.paths import ROOT, RUN
+from harness.ports import accepts, free_port
+from harness.processes import wait_until
+from tests.tasks import descendants, listeners, run, started
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def test_just_alone_lists_the_tasks() -> None:
+    done = run()
+    assert done.returncode == 0
+    for task in ("serve", "conform", "list", "setup", "doctor", "services", "test", "lint", "fmt"):
+        assert task in done.stdout
+
+
+def test_list() -> None:
+    assert "tornado/tornado" in run("list").stdout
+    rows = json.loads(run("list", "--json").stdout)
+    tornado = next(row for row in rows if row["name"] == "tornado")
+    assert tornado["folder"] == "python/tornado"
+    assert tornado["deployment"][0]["name"] == "tornado"
+
+
+def test_doctor() -> None:
+    findings = json.loads(run("doctor", "--json").stdout)
+    assert all(finding["ok"] for finding in findings if finding["what"] in ("Python", "uv", "git"))
+
+
+@pytest.mark.parametrize("task", ["serve", "conform", "new", "images", "services", "doctor"])
+def test_help(task: str) -> None:
+    done = run(task, "--help")
+    assert done.returncode == 0
+    assert "Usage" in done.stdout
+
+
+def test_serve_and_stop(tmp_path: Path) -> None:
+    """Ctrl-C leaves no process and no taken port."""
+    port = free_port()
+    with started(
+        "serve", "tornado", log=tmp_path / "log", until="Ctrl-C stops it", env={"PORT": str(port)}
+    ) as task:
+        told = (tmp_path / "log").read_text()
+        for path in ("/index", "/agents", "/gridfs/photo.jpg", "/slow_api"):
+            assert f"curl -i 'http://127.0.0.1:{port}{path}'" in told
+        for path in ("/index", "/json", "/mongo?doc=big", "/agents", "/gridfs/photo.jpg"):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as response:
+                assert response.status == 200
+        below = descendants(task.pid)
+        assert below
+    assert task.returncode == 130
+    assert psutil.wait_procs(below, timeout=5)[1] == []
+    assert not accepts("127.0.0.1", port)
+
+
+def test_a_killed_task_blocks_nothing(tmp_path: Path) -> None:
+    """After kill -9 its server ends, and the same port serves again."""
+    port = free_port()
+    serve = {"log": tmp_path / "log", "until": "Ctrl-C stops it", "env": {"PORT": str(port)}}
+    with started("serve", "aiohttp", **serve) as task:  # type: ignore[arg-type]
+        below = descendants(task.pid)
+        os.killpg(task.pid, signal.SIGKILL)
+        task.wait()
+        assert psutil.wait_procs(below, timeout=15)[1] == []
+    with started("serve", "aiohttp", **serve):  # type: ignore[arg-type]
+        assert accepts("127.0.0.1", port)
+
+
+def test_services_end_with_their_last_user(tmp_path: Path) -> None:
+    with started("services", log=tmp_path / "one", until="Ctrl-C"):
+        first = (tmp_path / "one").read_text()
+        assert "MONGODB_URL" in first
+        with started("services", log=tmp_path / "two", until="Ctrl-C"):
+            urls = {line for line in first.splitlines() if line.startswith("export")}
+            assert urls <= set((tmp_path / "two").read_text().splitlines())
+    used_by_others = is_locked(RUN / "mongodb" / "users") or listeners("harness serve")
+    if not used_by_others and not listeners("harness services"):
+        assert wait_until(lambda: not is_locked(RUN / "mongodb" / "lock"), timeout=15)
+
+
+def test_a_killed_keeper_is_replaced(tmp_path: Path) -> None:
+    """The database ends with its keeper, and the next task starts both again."""
+    keepers = listeners("harness.services upstream")
+    with started("services", log=tmp_path / "one", until="Ctrl-C"):
+        mine = [one for one in listeners("harness.services upstream") if one not in keepers]
+        if not mine:
+            return  # another task's: not ours to kill
+        below = mine[0].children(recursive=True)
+        mine[0].kill()
+        assert psutil.wait_procs(below, timeout=15)[1] == []
+        with started("services", log=tmp_path / "two", until="Ctrl-C"):
+            url = next(
+                line.split("'")[1]
+                for line in (tmp_path / "two").read_text().splitlines()
+                if "SLOW_API_URL" in line
+            )
+            with urllib.request.urlopen(f"{url}?call=1&ms=0") as response:
+                assert response.status == 200
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "told"),
+    [
+        (("serve", "tornadoo"), {}, "did you mean tornado"),
+        (("serve", "tornado/fast"), {}, "there is no server"),
+        (("conform", "aiohtp"), {}, "did you mean aiohttp"),
+        (("conform", "http://127.0.0.1:9"), {}, "cannot be reached"),
+        (("conform", "https://example.org"), {}, "http://HOST:PORT"),
+        (("serve", "tornado"), {"PORT": "eighty"}, "PORT must be a number"),
+        (("serve", "tornado"), {"MONGODB_URL": "mongodb://127.0.0.1:9/refservers"}, "MONGODB_URL"),
+        (("serve", "tornado"), {"MONGODB_URL": "mongodb://127.0.0.1:9/other"}, "refservers"),
+        (
+            ("serve", "tornado"),
+            {"DATABASE_URL": "postgresql://refservers@127.0.0.1:9/refservers"},
+            "DATABASE_URL",
+        ),
+        (("new", "tornado", "."), {}, "new or empty"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(
+    words: tuple[str, ...], env: dict[str, str], told: str
+) -> None:
+    done = run(*words, env=env)
+    assert done.returncode == 2
+    lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert told in lines[0]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_taken_port(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run("serve", "tornado", env={"PORT": str(port)})
+    assert done.returncode == 2
+    assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
+
+
+def test_new_copies_a_server(tmp_path: Path) -> None:
+    copy = tmp_path / "mine"
+    assert run("new", "tornado", str(copy)).returncode == 0
+    names = {path.relative_to(copy).as_posix() for path in copy.rglob("*")}
+    assert {"server.toml", "requirements.txt", "README.md"} <= names
+    assert not any(".venv" in name or "__pycache__" in name for name in names)
+    for path in copy.rglob("*.py"):
+        text = path.read_text()
+        assert not any(f"import {name}" in text for name in ("harness", "conformance", "spec"))
+
+
+def test_images_are_reproducible_and_resumed(tmp_path: Path) -> None:
+    done = run("images", "20", "--seed", "7")
+    folder = Path(done.stdout.strip())
+    assert folder == ROOT / ".run" / "images" / "20-7"
+    first = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert len(first) == 20
+    (folder / "00003.png").unlink()
+    run("images", "20", "--seed", "7")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
