@@ -48,7 +48,7 @@ def test_a_failed_build_tells_its_output_and_is_tried_again(tmp_path: Path) -> N
     (tmp_path / "input").write_text("a")
     example = server(tmp_path, COUNT, ["sh", "-c", "echo the reason; exit 3"])
     for _ in range(2):
-        with pytest.raises(TaskError, match="(?s)exit status 3.*the reason"):
+        with pytest.raises(TaskError, match=r"(?s)exit status 3.*the reason"):
             build(example)
     assert (tmp_path / "count").read_text() == "built\n" * 2
 

@@ -4,7 +4,6 @@ from typing import Any
 import psycopg2
 from eventlet import Timeout
 from eventlet.db_pool import RawConnectionPool
-from psycopg2.extensions import connection
 from pymongo import MongoClient
 from pymongo.database import Database
 from pymongo.errors import PyMongoError
@@ -37,10 +36,10 @@ def mongodb(settings: Settings) -> MongoClient[dict[str, Any]]:
 
 class ConnectionPool(RawConnectionPool):
     @classmethod
-    def connect(cls, *args: Any, **kwargs: Any) -> connection:
-        connected = super().connect(*args, **kwargs)
-        connected.autocommit = True
-        return connected
+    def connect(cls, *args: Any, **kwargs: Any) -> psycopg2.extensions.connection:
+        connection = super().connect(*args, **kwargs)
+        connection.autocommit = True
+        return connection
 
 
 def postgresql(settings: Settings) -> ConnectionPool:
@@ -64,11 +63,14 @@ def find_article(database: Database[dict[str, Any]], slug: str) -> dict[str, Any
 def find_agents(pool: ConnectionPool) -> list[dict[str, str | None]]:
     try:
         with Timeout(TIMEOUT, TimeoutError), pool.item() as connection:
-            cursor = connection.cursor()
-            cursor.execute(AGENTS)
-            names = [column.name for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor]
-    except (psycopg2.OperationalError, psycopg2.InterfaceError, TimeoutError) as error:
+            try:
+                cursor = connection.cursor()
+                cursor.execute(AGENTS)
+                names = [column.name for column in cursor.description]
+                return [dict(zip(names, row, strict=True)) for row in cursor]
+            except (psycopg2.OperationalError, TimeoutError):
+                pool.clear()  # the other connections are dead too
+                raise
+    except (psycopg2.OperationalError, TimeoutError) as error:
         logger.error("PostgreSQL: %r", error)
-        pool.clear()  # the other connections are lost too
         raise Unavailable from error

@@ -7,9 +7,9 @@ from app.settings import Settings
 
 
 def serve(settings: Settings, listener: socket.socket) -> None:
-    from app.server import serve  # it patches the process that it is imported in
+    from app import server  # here, for it patches the process that imports it
 
-    serve(settings, listener)
+    server.serve(settings, listener)
 
 
 def main() -> None:

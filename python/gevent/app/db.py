@@ -57,8 +57,11 @@ def find_article(database: Database[dict[str, Any]], slug: str) -> dict[str, Any
 def find_agents(pool: ConnectionPool) -> list[dict[str, str | None]]:
     try:
         with Timeout(TIMEOUT, TimeoutError), pool.connection() as connection:
-            return connection.execute(AGENTS).fetchall()
+            try:
+                return connection.execute(AGENTS).fetchall()
+            except (psycopg.OperationalError, TimeoutError):
+                pool.drain()  # the other connections are dead too
+                raise
     except (psycopg.OperationalError, TimeoutError) as error:
         logger.error("PostgreSQL: %r", error)
-        pool.drain()  # the other connections are lost too
         raise Unavailable from error

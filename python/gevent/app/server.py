@@ -46,7 +46,7 @@ class Handler(WSGIHandler):
         return headers
 
     def start_response(self, status: str, headers: list[tuple[str, str]], *exc_info: Any) -> Any:
-        if self.close_connection:
+        if self.close_connection or self.server.closed:
             headers = [*headers, ("Connection", "close")]
         return super().start_response(status, headers, *exc_info)
 

@@ -1,9 +1,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import asyncpg
 import pymongo.errors
+from motor.motor_tornado import MotorDatabase
 from tornado.web import HTTPError
 
 TIMEOUT = 2.5  # seconds for an operation with all that it waits for
@@ -35,6 +37,11 @@ async def database_operation() -> AsyncIterator[None]:
             yield
     except UNREACHABLE as error:
         raise HTTPError(503, "%r", error) from error
+
+
+async def find_article(mongodb: MotorDatabase, slug: str) -> dict[str, Any] | None:
+    async with database_operation():
+        return await mongodb.articles.find_one({"slug": slug})
 
 
 async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:

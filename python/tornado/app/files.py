@@ -22,9 +22,7 @@ CONTENT_TYPES = {
     ".txt": "text/plain; charset=utf-8",
 }
 
-RANGE = re.compile(
-    r"bytes=(?:(?P<first>[0-9]{1,18})-(?P<last>[0-9]{0,18})|-(?P<suffix>[0-9]{1,18}))"
-)
+RANGE = re.compile(r"bytes=(?!-$)([0-9]{0,18})-([0-9]{0,18})")
 
 
 class Named(Handler):
@@ -62,14 +60,14 @@ class File(StaticFileHandler, Named):
             return True
         # Tornado knows no If-Range, takes "--5" for a range, and sends 200 if a range is the whole
         headers, etag, size = self.request.headers, self.compute_etag(), self.get_content_size()
-        one = RANGE.fullmatch(headers.get("Range", ""))
-        if one is None or headers.get("If-Range", etag) != etag:
+        asked = RANGE.fullmatch(headers.get("Range", ""))
+        if asked is None or headers.get("If-Range", etag) != etag:
             headers.pop("Range", None)
-        elif (
-            int(one["suffix"]) >= size
-            if one["suffix"]
-            else (int(one["first"]) == 0 and int(one["last"] or size) >= size - 1)
-        ):
+            return False
+        first, last = asked.groups()
+        start = int(first) if first else max(size - int(last), 0)
+        end = int(last) if first and last else size
+        if start == 0 and end >= size - 1:
             self.set_status(206)
             self.set_header("Content-Range", f"bytes 0-{size - 1}/{size}")
         return False
@@ -77,11 +75,11 @@ class File(StaticFileHandler, Named):
 
 class GridFS(Named):
     async def get(self, name: str) -> None:
-        async with database_operation():
-            try:
+        try:
+            async with database_operation():
                 stored = await self.settings["gridfs"].open_download_stream_by_name(name)
-            except NoFile:
-                raise HTTPError(404) from None
+        except NoFile:
+            raise HTTPError(404) from None
         self.set_header("Content-Type", stored.metadata["contentType"])
         self.set_header("ETag", f'"{stored._id}"')
         if self.check_etag_header():

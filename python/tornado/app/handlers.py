@@ -1,9 +1,12 @@
+import re
 from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Any
 
 import orjson
 from tornado.web import HTTPError, RequestHandler
+
+DIGITS = re.compile(rb"[0-9]{1,5}")
 
 
 class BadRequest(HTTPError):
@@ -20,6 +23,14 @@ class Handler(RequestHandler):
 
     def compute_etag(self) -> str | None:
         return None
+
+    def integer(self, name: str, default: int, low: int, high: int) -> int:
+        values = self.request.query_arguments.get(name, [])
+        if not values:
+            return default
+        if len(values) == 1 and DIGITS.fullmatch(values[0]) and low <= int(values[0]) <= high:
+            return int(values[0])
+        raise BadRequest(f"{name} must be an integer from {low} to {high}")
 
     def write_json(self, data: Any) -> None:
         self.set_header("Content-Type", "application/json")
@@ -44,7 +55,7 @@ class Handler(RequestHandler):
 
 
 class NotFound(Handler):
-    """No method is allowed on a path that there is not."""
+    """The answer to an unknown path, whatever the method."""
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         self.set_status(404)

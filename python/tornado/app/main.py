@@ -90,7 +90,7 @@ async def serve(settings: Settings, sockets: list[socket.socket], parent: socket
 def main() -> None:
     settings = Settings.from_environment()
     sockets = bind_sockets(settings.port, settings.host, backlog=1024)
-    # fork_processes does not tell its children to stop: they see the end of this socket
+    # fork_processes does not stop its children: they see when the parent's end of this is closed
     parent, alive = socket.socketpair()
 
     def stop(*_: object) -> None:
@@ -103,7 +103,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     if alive.fileno() == -1:
-        return
+        return  # stopped before it began
     alive.close()
     uvloop.run(serve(settings, sockets, parent))
 

@@ -1,5 +1,4 @@
 import asyncio
-import re
 from typing import Any
 
 import orjson
@@ -9,10 +8,8 @@ from tornado.httpclient import AsyncHTTPClient, HTTPClientError
 from tornado.httputil import url_concat
 from tornado.web import HTTPError
 
-from app.db import database_operation, find_agents
+from app.db import find_agents, find_article
 from app.handlers import BadRequest, Handler
-
-DIGITS = re.compile(rb"[0-9]{1,5}")
 
 
 class Index(Handler):
@@ -31,8 +28,7 @@ class Mongo(Handler):
         slugs = self.request.query_arguments.get("doc", [b"small"])
         if slugs not in ([b"small"], [b"big"]):
             raise BadRequest("doc must be small or big")
-        async with database_operation():
-            article = await self.settings["mongodb"].articles.find_one({"slug": slugs[0].decode()})
+        article = await find_article(self.settings["mongodb"], slugs[0].decode())
         if article is None:
             raise HTTPError(404)
         self.write_json(article)
@@ -43,24 +39,14 @@ class Agents(Handler):
         self.write_json(await find_agents(self.settings["postgresql"]))
 
 
-class Parameters(Handler):
-    def integer(self, name: str, default: int, low: int, high: int) -> int:
-        values = self.request.query_arguments.get(name, [])
-        if not values:
-            return default
-        if len(values) == 1 and DIGITS.fullmatch(values[0]) and low <= int(values[0]) <= high:
-            return int(values[0])
-        raise BadRequest(f"{name} must be an integer from {low} to {high}")
-
-
-class Sleep(Parameters):
+class Sleep(Handler):
     async def get(self) -> None:
         ms = self.integer("ms", default=1000, low=0, high=30000)
         await asyncio.sleep(ms / 1000)
         self.write_json({"slept_ms": ms})
 
 
-class SlowApi(Parameters):
+class SlowApi(Handler):
     async def get(self) -> None:
         calls = self.integer("calls", default=10, low=1, high=50)
         ms = self.integer("ms", default=1000, low=0, high=5000)
