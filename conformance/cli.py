@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from conformance.report import as_json, show, write_junit
@@ -17,6 +16,7 @@ from harness.build import build
 from harness.catalog import Target, find_targets
 from harness.cli import reports_errors, stop_on_sigterm
 from harness.console import progress as console
+from harness.console import result
 from harness.errors import UsageError
 from harness.scratch import scratch
 from harness.services import services
@@ -59,7 +59,7 @@ def main(
     if to_json:
         click.echo(as_json(verdicts))
     else:
-        show(verdicts, Console())
+        show(verdicts, result)
     equal = len({verdict.fingerprint for verdict in verdicts if verdict.fingerprint}) <= 1
     sys.exit(0 if all(verdict.passed for verdict in verdicts) and equal else 1)
 

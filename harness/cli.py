@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NoReturn, ParamSpec
 
 import click
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
@@ -18,7 +17,7 @@ import spec
 from harness import doctor as checks
 from harness.build import build
 from harness.catalog import find_servers, find_target, find_targets
-from harness.console import progress, say
+from harness.console import progress, result, say
 from harness.errors import TaskError, UsageError
 from harness.new import copy_server
 from harness.paths import ROOT, RUN
@@ -112,7 +111,9 @@ def list_(as_json: bool) -> None:
         ]
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    table = Table("name", "model", "language", "MongoDB", "SQL", "one at a time", "supervised")
+    columns = ("name", "model", "language", "MongoDB", "SQL", "concurrent", "supervised")
+    table = Table(*columns, box=None, pad_edge=False)
+    table.columns[0].no_wrap = True
     for server in servers:
         manifest = server.manifest
         for deployment in manifest.deployment:
@@ -122,10 +123,10 @@ def list_(as_json: bool) -> None:
                 manifest.language,
                 manifest.mongodb or "",
                 manifest.sql or "",
-                "" if deployment.concurrent else "yes",
-                "yes" if deployment.supervised else "",
+                "yes" if deployment.concurrent else "no",
+                "yes" if deployment.supervised else "no",
             )
-    Console().print(table)
+    result.print(table)
 
 
 @main.command()

@@ -13,5 +13,7 @@ lazy val play = (project in file("."))
     ),
     routesImport += "models._",
     Compile / mainClass := Some("Main"),
-    Compile / doc / sources := Nil
+    Compile / doc / sources := Nil,
+    // The JVM takes the encoding of file names from the locale alone
+    bashScriptExtraDefines += "export LC_ALL=C.UTF-8"
   )

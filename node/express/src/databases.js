@@ -44,7 +44,7 @@ function connect() {
   }
 }
 
-// https://www.postgresql.org/docs/current/errcodes-appendix.html: no connection, no resources, shutdown
+// no connection, no resources, shutdown: https://www.postgresql.org/docs/current/errcodes-appendix.html
 const AWAY = /^(08|53|57)/;
 
 /**

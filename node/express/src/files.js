@@ -98,7 +98,7 @@ export const gridfsFile = async (req, res) => {
 async function* read({ _id, length }) {
   // the bucket's own stream fetches 16 MB at a time
   const chunks = mongodb
-    .collection(`fs.chunks`)
+    .collection('fs.chunks')
     .find({ files_id: _id }, { sort: { n: 1 }, batchSize: 4 });
   let sent = 0;
   for await (const { data } of chunks) {

@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 
 const { env } = process;
 
@@ -6,7 +6,7 @@ export const settings = {
   host: env.HOST || '127.0.0.1',
   port: number('PORT', 8000, 65535),
   workers: number('WORKERS', 1, 1024),
-  mongodbUrl: env.MONGODB_URL ?? 'mongodb://127.0.0.1:27017/refservers', // the driver checks it
+  mongodbUrl: url('MONGODB_URL', /^mongodb(\+srv)?:/, 'mongodb://127.0.0.1:27017/refservers'),
   mongodbPoolSize: number('MONGODB_POOL_SIZE', 100, 10_000),
   databaseUrl: url(
     'DATABASE_URL',
@@ -47,16 +47,12 @@ function number(name, fallback, highest) {
  */
 function url(name, scheme, fallback = '') {
   const text = env[name] ?? fallback;
-  return scheme.test(text) && URL.canParse(text) ? text : badSetting(name, 'a URL');
+  const isUrl = URL.canParse(text) || text.includes(','); // MongoDB's may name several hosts
+  return isUrl && scheme.test(text) ? text : badSetting(name, 'a URL');
 }
 
 /** @param {string} name */
 function folder(name) {
-  try {
-    const path = realpathSync(env[name] ?? '');
-    if (statSync(path).isDirectory()) return path;
-  } catch {
-    // said below
-  }
-  return badSetting(name, 'a folder');
+  const path = env[name];
+  return path && existsSync(`${path}/.`) ? realpathSync(path) : badSetting(name, 'a folder');
 }

@@ -1,9 +1,12 @@
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg2
 from eventlet import Timeout
-from eventlet.db_pool import RawConnectionPool
+from eventlet.semaphore import Semaphore
+from psycopg2.extensions import connection as Connection  # noqa: N812
 from pymongo import MongoClient
 from pymongo.database import Database
 from pymongo.errors import PyMongoError
@@ -29,27 +32,33 @@ def mongodb(settings: Settings) -> MongoClient[dict[str, Any]]:
         settings.mongodb_url,
         maxPoolSize=settings.mongodb_pool_size,
         timeoutMS=int((TIMEOUT - 0.5) * 1000),  # it looks for a server every 0.5 s
-        connectTimeoutMS=2000,  # with the next, how soon it knows that connections are dead
+        # it takes the sum of these to notice that connections are dead
+        connectTimeoutMS=2000,
         heartbeatFrequencyMS=2000,
     )
 
 
-class ConnectionPool(RawConnectionPool):
-    @classmethod
-    def connect(cls, *args: Any, **kwargs: Any) -> psycopg2.extensions.connection:
-        connection = super().connect(*args, **kwargs)
+class ConnectionPool:
+    def __init__(self, url: str, size: int) -> None:
+        self._url = url
+        self._idle: list[Connection] = []
+        self._places = Semaphore(size)
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        with self._places:
+            connection = self._idle.pop() if self._idle else self._connect()
+            try:
+                yield connection
+            except (psycopg2.OperationalError, TimeoutError):
+                self._idle.clear()  # the other connections are dead too
+                raise
+            self._idle.append(connection)
+
+    def _connect(self) -> Connection:
+        connection = psycopg2.connect(self._url)
         connection.autocommit = True
         return connection
-
-
-def postgresql(settings: Settings) -> ConnectionPool:
-    return ConnectionPool(
-        psycopg2,
-        max_size=settings.database_pool_size,
-        max_age=3600,
-        max_idle=600,
-        dsn=settings.database_url,
-    )
 
 
 def find_article(database: Database[dict[str, Any]], slug: str) -> dict[str, Any] | None:
@@ -62,15 +71,11 @@ def find_article(database: Database[dict[str, Any]], slug: str) -> dict[str, Any
 
 def find_agents(pool: ConnectionPool) -> list[dict[str, str | None]]:
     try:
-        with Timeout(TIMEOUT, TimeoutError), pool.item() as connection:
-            try:
-                cursor = connection.cursor()
-                cursor.execute(AGENTS)
-                names = [column.name for column in cursor.description]
-                return [dict(zip(names, row, strict=True)) for row in cursor]
-            except (psycopg2.OperationalError, TimeoutError):
-                pool.clear()  # the other connections are dead too
-                raise
+        with Timeout(TIMEOUT, TimeoutError), pool.connection() as connection:
+            cursor = connection.cursor()
+            cursor.execute(AGENTS)
+            names = [column.name for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
     except (psycopg2.OperationalError, TimeoutError) as error:
         logger.error("PostgreSQL: %r", error)
         raise Unavailable from error

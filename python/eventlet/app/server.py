@@ -6,19 +6,20 @@ eventlet.monkey_patch()
 import re
 import signal
 import socket
+from email.errors import MissingHeaderBodySeparatorDefect
 from email.message import Message
 
 import urllib3
 from eventlet import wsgi
 from gridfs import GridFSBucket
 
-from app.db import mongodb, postgresql
+from app.db import ConnectionPool, mongodb
 from app.settings import Settings
 from app.wsgi import application
 
 FRAMING = {
-    "content-length": re.compile(r"[0-9]+"),
-    "transfer-encoding": re.compile(r"chunked", re.IGNORECASE),
+    "content-length": re.compile(r"[0-9]+\s*"),
+    "transfer-encoding": re.compile(r"chunked\s*", re.IGNORECASE),
 }
 
 
@@ -38,10 +39,11 @@ class Protocol(wsgi.HttpProtocol):
 
 def has_one_end(headers: Message) -> bool:
     """Whether there is one way to read where a request ends (RFC 9112, section 6.3)."""
-    framing = [header for header in headers.items() if header[0].lower() in FRAMING]
-    return len(framing) <= 1 and all(
-        FRAMING[name.lower()].fullmatch(value) for name, value in framing
-    )
+    if any(isinstance(defect, MissingHeaderBodySeparatorDefect) for defect in headers.defects):
+        return False  # a line that is no header, and headers after it that were not read
+    framing = [(name.lower(), value) for name, value in headers.items()]
+    framing = [(name, value) for name, value in framing if name in FRAMING]
+    return len(framing) <= 1 and all(FRAMING[name].fullmatch(value) for name, value in framing)
 
 
 def serve(settings: Settings, listener: socket.socket) -> None:
@@ -68,7 +70,9 @@ def serve(settings: Settings, listener: socket.socket) -> None:
                 "app.files_dir": settings.files_dir,
                 "app.gridfs": GridFSBucket(database),
                 "app.mongodb": database,
-                "app.postgresql": postgresql(settings),
+                "app.postgresql": ConnectionPool(
+                    settings.database_url, settings.database_pool_size
+                ),
                 "app.slow_api_url": settings.slow_api_url,
                 "app.upstream": upstream,
             },

@@ -30,7 +30,8 @@ def mongodb(settings: Settings) -> MongoClient[dict[str, Any]]:
         settings.mongodb_url,
         maxPoolSize=settings.mongodb_pool_size,
         timeoutMS=int((TIMEOUT - 0.5) * 1000),  # it looks for a server every 0.5 s
-        connectTimeoutMS=2000,  # with the next, how soon it knows that connections are dead
+        # it takes the sum of these to notice that connections are dead
+        connectTimeoutMS=2000,
         heartbeatFrequencyMS=2000,
     )
 

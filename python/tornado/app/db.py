@@ -4,21 +4,19 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
-import pymongo.errors
 from motor.motor_tornado import MotorDatabase
+from pymongo.errors import ConnectionFailure
 from tornado.web import HTTPError
 
 TIMEOUT = 2.5  # seconds for an operation with all that it waits for
 
 UNREACHABLE = (
-    pymongo.errors.ConnectionFailure,
-    pymongo.errors.ExecutionTimeout,
+    ConnectionFailure,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.TooManyConnectionsError,
     asyncpg.InterfaceError,
-    OSError,
-    TimeoutError,
+    OSError,  # TimeoutError too
 )
 
 AGENTS = """

@@ -82,7 +82,9 @@ final class AppComponents(context: ApplicationLoader.Context)
 
   private def breaker = new Breaker(actorSystem.scheduler)
 
-  lazy val router: Routes = new Routes(
+  override lazy val httpErrorHandler: ErrorHandler = new ErrorHandler(router)
+
+  val router: Routes = new Routes(
     httpErrorHandler,
     new HelloController(controllerComponents),
     new ArticleController(
@@ -106,6 +108,4 @@ final class AppComponents(context: ApplicationLoader.Context)
     new SleepController(new DefaultFutures(actorSystem), controllerComponents),
     new SlowApiController(wsClient, configuration.get[String]("slow-api.url"), controllerComponents)
   )
-
-  override lazy val httpErrorHandler: ErrorHandler = new ErrorHandler(router)
 }

@@ -1,7 +1,11 @@
+import java.net.InetAddress
+import java.net.URI
 import java.nio.file.Files
 import java.nio.file.Path
 import java.security.SecureRandom
 import java.util.HexFormat
+
+import scala.util.Try
 
 import org.apache.pekko.http.scaladsl.model.HttpCharset
 import org.apache.pekko.http.scaladsl.model.HttpCharsets
@@ -34,16 +38,23 @@ object Main {
         s"$name must be a number from 1 to $highest, not '$text'"
     }
     def url(name: String, schemes: String*) = settings.get(name).collect {
-      case text if !schemes.exists(scheme => text.startsWith(s"$scheme://")) =>
+      case text if !Try(new URI(text)).toOption.exists { url =>
+            schemes.contains(url.getScheme) && url.getRawAuthority != null
+          } =>
         s"$name must be a URL, not '$text'"
     }
-    def required(name: String) =
-      Option.when(!settings.contains(name))(s"$name must be set")
     def folder(name: String) = settings.get(name).collect {
-      case text if !Files.isDirectory(Path.of(text)) => s"$name must be a folder, not '$text'"
+      case text if text.isEmpty || !Files.isDirectory(Path.of(text)) =>
+        s"$name must be a folder, not '$text'"
     }
+    def host(name: String) = settings.get(name).collect {
+      case text if Try(InetAddress.getByName(text)).isFailure =>
+        s"$name must be an address to listen on, not '$text'"
+    }
+    def required(name: String) = Option.when(!settings.contains(name))(s"$name must be set")
 
     Seq(
+      host("HOST"),
       number("PORT", 65535),
       number("WORKERS", 1024),
       url("MONGODB_URL", "mongodb"),
