@@ -64,5 +64,10 @@ lock:
 lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"
 
 _environment:
+    @cmp -s requirements/project.txt .venv/.installed-from || just _install
+
+_install:
+    @echo "installing the project's own packages (once)" >&2
     @uv venv --quiet --allow-existing --python '>=3.11' .venv
-    @uv pip sync --quiet --require-hashes requirements/project.txt
+    @uv pip sync --quiet --require-hashes --compile-bytecode requirements/project.txt
+    @cp requirements/project.txt .venv/.installed-from

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg2
 from eventlet import Timeout
 from eventlet.semaphore import Semaphore
-from psycopg2.extensions import connection as Connection  # noqa: N812
+from psycopg2.extensions import connection as Connection
 from pymongo import MongoClient
 from pymongo.database import Database
 from pymongo.errors import PyMongoError

@@ -9,9 +9,9 @@ import asyncpg
 import orjson
 from fastapi import FastAPI, Header, HTTPException, Request, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
-from fastapi.staticfiles import NotModifiedResponse
 from pymongo import AsyncMongoClient
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.staticfiles import NotModifiedResponse
 
 from app import database
 from app.files import Files
