@@ -78,7 +78,7 @@ def _bar() -> Progress:
         BarColumn(bar_width=30),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[last]}", style="dim"),
+        TextColumn("{task.fields[last]}", style="dim", markup=False),
         console=console,
         transient=True,
     )

@@ -33,7 +33,7 @@ def examine(name: str, *, state: str, options: list[str], log: Path, progress: P
         status = process.wait()
     finally:
         stop(process)
-    if status not in (0, 1) or (status == 1 and not verdict.failures):
+    if not verdict.error and (status not in (0, 1) or (status == 1 and not verdict.failures)):
         last = log.read_text(errors="replace").strip().splitlines()[-12:]
         verdict.error = "\n".join([f"the suite ended with status {status}", *last])
     return verdict
@@ -53,6 +53,8 @@ def _follow(process: subprocess.Popen[bytes], verdict: Verdict, progress: Progre
                 verdict.left_out = dict(Counter(event["left_out"]))
             case "fingerprint":
                 verdict.fingerprint = event["value"]
+            case "error":
+                verdict.error = event["message"]
             case "check":
                 event.pop("phase")
                 verdict.checks.append(Check(**event))

@@ -43,6 +43,8 @@ class Deployment(_Model):
     model: Literal["event loop", "threads", "processes", "greenlets", "actors"]
     run: Command
     """An argument list; ``{host}``, ``{port}``, ``{workers}`` and ``{threads}`` are filled in."""
+    config: Text | None = None
+    """A file whose ``${NAMES}`` are filled in from the settings, to run it from ``{config}``."""
     concurrent: bool = True
     """Does one slow request leave the others alone, with ``WORKERS=1``?"""
     supervised: bool = False

@@ -1,10 +1,13 @@
 """Runs one server in one of its deployments."""
 
+import getpass
 import http.client
+import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from harness.build import build, environment
@@ -12,6 +15,7 @@ from harness.catalog import Target
 from harness.errors import TaskError, UsageError
 from harness.ports import require_free
 from harness.processes import spawn, stop, wait_until
+from harness.scratch import scratch
 
 START = 60.0
 """Seconds that a server may take to answer."""
@@ -51,36 +55,56 @@ def running(
     env = DEFAULTS | environment() | dict(settings)
     host, port = env["HOST"], parse_port(env["PORT"])
     require_free(host, port)
-    process = launch(target, settings, output=output)
-    server = Running(target, process, host, port)
-    try:
-        wait_until(lambda: process.poll() is not None or answers(host, port), timeout=start)
-        if process.poll() is not None:
-            raise TaskError(f"{target.name} ended at once, exit status {process.returncode}")
-        if not answers(host, port):
-            raise TaskError(f"{target.name} did not answer /index within {start:.0f} s")
-        yield server
-    finally:
-        stop(process)
+    with scratch("servers") as folder:
+        process = launch(target, {**settings, "SCRATCH": str(folder)}, output=output)
+        server = Running(target, process, host, port)
+        try:
+            wait_until(lambda: process.poll() is not None or answers(host, port), timeout=start)
+            if process.poll() is not None:
+                status = process.returncode
+                raise TaskError(f"{target.name} ended at once, exit status {status}{_tail(output)}")
+            if not answers(host, port):
+                raise TaskError(f"{target.name} did not answer /index within {start:.0f} s")
+            yield server
+        finally:
+            stop(process)
 
 
 def launch(
     target: Target, settings: Mapping[str, str], *, output: IO[str] | int | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start a server that is built, as the leader of a session of its own, and wait for nothing."""
-    env = DEFAULTS | environment() | dict(settings)
+    """Start a server that is built, as the leader of a session of its own, and wait for nothing.
+
+    A deployment with a ``config`` needs ``SCRATCH`` among the settings, a folder for it.
+    """
+    env = DEFAULTS | environment() | {"USER": getpass.getuser()} | dict(settings)
     return spawn(_command(target, env), cwd=target.server.folder, env=env, output=output)
 
 
 def _command(target: Target, env: Mapping[str, str]) -> list[str]:
+    deployment, folder = target.deployment, target.server.folder
     values = {name.lower(): env[name] for name in DEFAULTS}
     try:
-        return [argument.format_map(values) for argument in target.deployment.run]
-    except (KeyError, ValueError, IndexError) as error:
+        if deployment.config:
+            template = (folder / deployment.config).read_text()
+            filled = re.sub(r"\$\{([A-Z_]+)\}", lambda name: env[name[1]], template)
+            path = Path(env["SCRATCH"]) / deployment.config
+            path.write_text(filled)
+            values["config"] = str(path)
+        return [argument.format_map(values) for argument in deployment.run]
+    except (KeyError, ValueError, IndexError, OSError) as error:
         raise UsageError(
-            f"{target.server.folder / 'server.toml'}: deployment {target.deployment.name}: run: "
-            f"only {{host}}, {{port}}, {{workers}} and {{threads}} can be filled in ({error!r})"
+            f"{folder / 'server.toml'}: deployment {deployment.name}: run and config: {error!r}; "
+            f"what can be filled in is {', '.join(f'{{{name}}}' for name in values)}"
         ) from error
+
+
+def _tail(output: IO[str] | int | None) -> str:
+    """The last lines of a log, where there is one."""
+    if output is None or isinstance(output, int):
+        return ""
+    lines = Path(output.name).read_text(errors="replace").splitlines()
+    return "".join(f"\n{line}" for line in lines[-8:])
 
 
 def parse_port(text: str) -> int:

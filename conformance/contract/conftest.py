@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 import spec
 from conformance.subject import EXAMPLES, Controlled, Subject, start
 from harness.catalog import find_target
+from harness.errors import TaskError
 from harness.scratch import scratch
 from harness.services import services
 
@@ -41,13 +42,19 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
         return
     root = pytestconfig.getoption("--root")
     target = find_target(name, Path(root)) if root else find_target(name)
-    with scratch("conformance") as folder, services() as around:
+    with ExitStack() as held:
+        try:
+            folder = held.enter_context(scratch("conformance"))
+            around = held.enter_context(services())
+            subject = held.enter_context(start(target, around, folder))
+        except TaskError as error:
+            tell(event="error", message=str(error))
+            pytest.exit("the server does not start", returncode=1)
 
         def start_another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
             return start(target, around, folder, settings)
 
-        with start(target, around, folder) as subject:
-            yield subject, start_another
+        yield subject, start_another
 
 
 @pytest.fixture(scope="session")

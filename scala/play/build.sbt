@@ -14,6 +14,7 @@ lazy val play = (project in file("."))
     routesImport += "models._",
     Compile / mainClass := Some("Main"),
     Compile / doc / sources := Nil,
+    Universal / javaOptions ++= Seq("-J-Xms512m", "-J-Xmx512m", "-J-XX:+AlwaysPreTouch"),
     // The JVM takes the encoding of file names from the locale alone
     bashScriptExtraDefines += "export LC_ALL=C.UTF-8"
   )

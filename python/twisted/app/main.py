@@ -55,6 +55,7 @@ def main() -> None:
     except OSError as error:
         print(f"bad setting: HOST or PORT: {error}", file=sys.stderr)
         sys.exit(2)
+    sock.setblocking(False)
     at_stop = [(signal.signal, signal.SIGINT, signal.SIG_IGN), (sock.close,)]
     at_stop += [(Worker(sock).stop,) for _ in range(settings.workers)]
     for call in at_stop:

@@ -1,5 +1,6 @@
 import re
 from collections.abc import AsyncIterable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -69,6 +70,11 @@ class Request(server.Request):
         if tags == b"*" or etag in ENTITY_TAG.findall(tags):
             self.setResponseCode(http.NOT_MODIFIED)
             return http.CACHED
+        return None
+
+    def setLastModified(self, when: float) -> object:
+        with suppress(IndexError):  # which Twisted's own raises for ";", say
+            return super().setLastModified(when)
         return None
 
     def processingFailed(self, reason: Failure) -> None:

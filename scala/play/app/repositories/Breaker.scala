@@ -39,8 +39,8 @@ final class Breaker(scheduler: Scheduler)(implicit ec: ExecutionContext) extends
     }
 
   private val isUnreachable: Try[_] => Boolean = {
-    case Failure(_: SQLTransientConnectionException) => true
-    case _                                           => false
+    case Failure(error: SQLTransientConnectionException) => error.getCause != null
+    case _                                               => false
   }
 
   private def isAway(cause: Throwable) = cause match {
