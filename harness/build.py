@@ -8,19 +8,21 @@ from harness.catalog import Server
 from harness.console import say
 from harness.errors import TaskError, UsageError
 from harness.locks import locked
-from harness.paths import RUN, TOOLS
+from harness.paths import RUN
+from harness.toolchains import require, search_path
 
 _STAMP = ".built-from"
 
 
 def environment() -> dict[str, str]:
-    """The environment of builds and servers: this process', with ``.tools/bin`` on the path."""
+    """The environment of builds and servers: this process', with ``.tools`` on the path."""
     own = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    return own | {"PATH": f"{TOOLS / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+    return own | {"PATH": search_path()}
 
 
 def build(server: Server) -> None:
-    """Run the server's build unless its output is there, made from the same inputs."""
+    """Bring what the server needs, and run its build unless that is there from the same inputs."""
+    require(server.manifest.needs)
     recipe = server.manifest.build
     if recipe is None:
         return

@@ -1,6 +1,5 @@
 """What the machine has of what the tasks need."""
 
-import os
 import platform
 import shutil
 import subprocess
@@ -9,7 +8,9 @@ from ctypes.util import find_library
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.paths import ROOT, TOOLS
+from harness.catalog import find_servers
+from harness.paths import ROOT
+from harness.toolchains import TOOLCHAINS, find_program
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,36 @@ def examine() -> list[Finding]:
         _program("git", "apt install git"),
         _program("curl", "apt install curl (for the lines that serve prints)"),
         *_embedded_databases(),
+        *_toolchains(),
         _disk(),
     ]
 
 
+def _toolchains() -> list[Finding]:
+    users: dict[str, list[str]] = {}
+    for server in find_servers().values():
+        for need in server.manifest.needs:
+            users.setdefault(need, []).append(server.name)
+    findings = []
+    for name, servers in users.items():
+        toolchain, found = TOOLCHAINS[name], TOOLCHAINS[name].found()
+        by_hand = (
+            f"apt install {' '.join(toolchain.debian)}" if toolchain.debian else "a PyPI wheel"
+        )
+        advice = f"just setup {servers[0]} brings it ({by_hand}); all other servers do without"
+        findings.append(
+            Finding(
+                f"{toolchain.what} (for {', '.join(servers)})",
+                found,
+                "found" if found else "not found",
+                "" if found else advice,
+            )
+        )
+    return findings
+
+
 def _program(name: str, advice: str) -> Finding:
-    path = shutil.which(name, path=f"{TOOLS / 'bin'}:{os.environ.get('PATH', '')}")
+    path = find_program(name)
     if path is None:
         return Finding(name, False, "not found", advice)
     version = subprocess.run([path, "--version"], stdout=subprocess.PIPE, text=True, check=False)

@@ -18,6 +18,7 @@ from harness.errors import UsageError
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Text = Annotated[str, StringConstraints(min_length=1)]
 Command = Annotated[list[Text], Field(min_length=1)]
+Need = Literal["node", "jdk", "maven", "ruby", "nginx", "c-compiler"]
 Part = Literal["text", "json", "mongo", "agents", "files", "gridfs", "sleep", "slow_api"]
 
 
@@ -70,6 +71,8 @@ class Manifest(_Model):
     """The PostgreSQL driver, as its ecosystem names it."""
     parts: list[Part] | None = None
     """The parts of the contract that it serves; all of them unless it says otherwise."""
+    needs: list[Need] = []
+    """Toolchains (:mod:`harness.toolchains`) that the machine must have."""
     build: Build | None = None
     deployment: list[Deployment] = Field(min_length=1)
 

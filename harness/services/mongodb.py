@@ -16,7 +16,7 @@ from harness.errors import UsageError
 from harness.paths import TOOLS
 from harness.ports import accepts
 from harness.services.service import Service
-from harness.services.wheel import install_wheel
+from harness.wheel import install_wheel
 
 DATABASE = "refservers"
 

@@ -13,7 +13,7 @@ import spec
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT, RUN, TOOLS
 from harness.services.service import Service
-from harness.services.wheel import install_wheel
+from harness.wheel import install_wheel
 
 DATABASE = "refservers"
 

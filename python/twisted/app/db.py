@@ -16,7 +16,7 @@ from app.site import Problem
 
 TIMEOUT = 2.5  # seconds for an operation with all that it waits for
 
-MONGODB_AWAY = (ConnectionFailure, defer.TimeoutError, error.ConnectionClosed)
+MONGODB_AWAY = (ConnectionFailure, TimeoutError, error.ConnectionClosed)
 POSTGRESQL_AWAY = (
     OSError,
     TimeoutError,
@@ -49,37 +49,39 @@ def unavailable_if(*away: type[Exception]) -> Iterator[None]:
 
 class MongoDB:
     def __init__(self, settings: Settings) -> None:
-        pool = ConnectionPool(
-            settings.mongodb_url,
-            pool_size=settings.mongodb_pool_size,
-            max_delay=1.0,
-            ping_interval=1,
-            ping_timeout=2,
-        )
-        self.database = pool.get_default_database()
+        url, size = settings.mongodb_url, settings.mongodb_pool_size
+        self.pool = ConnectionPool(url, pool_size=size, max_delay=1.0)
+        self.database = self.pool.get_default_database()
 
     async def find_article(self, slug: str) -> dict[str, Any] | None:
-        article = self.database.articles.find_one({"slug": slug})
-        with unavailable_if(*MONGODB_AWAY):
-            return await article.addTimeout(TIMEOUT, reactor)
+        return await self.result_of(self.database.articles.find_one({"slug": slug}))
 
     async def find_file(self, name: str) -> dict[str, Any] | None:
         newest = sort(("uploadDate", -1))
-        file = self.database.fs.files.find_one({"filename": name}, sort=newest)
-        with unavailable_if(*MONGODB_AWAY):
-            return await file.addTimeout(TIMEOUT, reactor)
+        return await self.result_of(
+            self.database.fs.files.find_one({"filename": name}, sort=newest)
+        )
 
     async def read_file(self, file_id: ObjectId) -> AsyncIterator[bytes]:
         in_order = sort(("n", 1))
         chunks = self.database.fs.chunks.find({"files_id": file_id}, sort=in_order, batch_size=4)
         try:
             while not chunks.exhausted:
-                with unavailable_if(*MONGODB_AWAY):
-                    batch = await chunks.next_batch().addTimeout(TIMEOUT, reactor)
-                for chunk in batch:
+                for chunk in await self.result_of(chunks.next_batch()):
                     yield chunk["data"]
         finally:
             chunks.close()
+
+    async def result_of(self, operation: defer.Deferred[Any]) -> Any:
+        with unavailable_if(*MONGODB_AWAY):
+            return await operation.addTimeout(TIMEOUT, reactor, self.drop_connections)
+
+    def drop_connections(self, result: Any, timeout: float) -> None:
+        # txmongo goes on using a connection that answers no more
+        for connection in self.pool.getprotocols():
+            if connection.instance:
+                connection.instance.transport.abortConnection()
+        raise TimeoutError(f"no answer within {timeout} s")
 
 
 class PostgreSQL:
@@ -105,4 +107,8 @@ class PostgreSQL:
 
     async def fetch(self, query: str) -> list[asyncpg.Record]:
         async with self.pool.acquire(timeout=TIMEOUT) as connection:
-            return await connection.fetch(query, timeout=TIMEOUT)
+            try:
+                return await connection.fetch(query, timeout=TIMEOUT)
+            except TimeoutError:
+                connection.terminate()
+                raise

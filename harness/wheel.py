@@ -1,12 +1,13 @@
 """Programs that are published as Python wheels, each installed in a folder of its own."""
 
+import os
 import subprocess
 from pathlib import Path
 
-from harness.build import environment
 from harness.console import say
 from harness.errors import UsageError
 from harness.paths import ROOT
+from harness.toolchains import search_path
 
 
 def install_wheel(name: str, target: Path) -> None:
@@ -21,17 +22,16 @@ def install_wheel(name: str, target: Path) -> None:
             *("uv", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:"),
             *("--require-hashes", "--target", str(target), "--requirement", str(lock)),
         ],
-        env=environment(),
+        env={**os.environ, "PATH": search_path()},
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
     if done.returncode:
-        setting = {"mongodb": "MONGODB_URL", "postgresql": "DATABASE_URL"}[name]
         raise UsageError(
-            f"cannot fetch {name} for this machine: set {setting} to one of your own, or see "
-            f"`just doctor`:\n{done.stderr.rstrip()}"
+            f"cannot fetch {name} for this machine: `just doctor` says what to use in its place:\n"
+            f"{done.stderr.rstrip()}"
         )
     target.chmod(target.stat().st_mode | 0o555)
     stamp.write_bytes(lock.read_bytes())
