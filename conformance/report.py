@@ -71,9 +71,13 @@ def _show_failures(verdict: Verdict, console: Console) -> None:
 
 
 def _show_fingerprints(verdicts: Sequence[Verdict], console: Console) -> None:
-    found = {verdict.fingerprint for verdict in verdicts if verdict.fingerprint}
-    if len(found) == 1:
-        console.print(f"\nfingerprint {found.pop()}", soft_wrap=True)
+    found: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        if verdict.fingerprint:
+            found.setdefault(verdict.fingerprint, []).append(verdict.target)
+    for fingerprint, targets in found.items():
+        count = f"{len(targets)} of {len(verdicts)}"
+        console.print(f"\nfingerprint {fingerprint} ({count})", soft_wrap=True)
 
 
 def as_json(verdicts: Sequence[Verdict]) -> str:

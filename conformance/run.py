@@ -24,7 +24,17 @@ def examine(name: str, *, state: str, options: list[str], log: Path, progress: P
     verdict = Verdict(name, state)
     command = [
         *(sys.executable, "-m", "pytest", "conformance/contract", "--target", name, "--capture=no"),
-        *("--assert", "plain", "-p", "no:terminal", "-p", "no:cacheprovider", "--timeout", "60", *options),
+        *(
+            "--assert",
+            "plain",
+            "-p",
+            "no:terminal",
+            "-p",
+            "no:cacheprovider",
+            "--timeout",
+            "60",
+            *options,
+        ),
     ]
     with log.open("w") as told:
         process = spawn(command, cwd=ROOT, env=os.environ, output=subprocess.PIPE, errors=told)

@@ -13,7 +13,9 @@ import psutil
 from harness.paths import ROOT
 
 
-def run(*words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str, env: Mapping[str, str] | None = None, timeout: float = 300
+) -> subprocess.CompletedProcess[str]:
     """Run a task to its end."""
     return subprocess.run(
         ["./just", *words],
@@ -22,7 +24,7 @@ def run(*words: str, env: Mapping[str, str] | None = None) -> subprocess.Complet
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=timeout,
         check=False,
     )
 

@@ -37,7 +37,19 @@ def suite(folder: Path, target: str, expression: str, *options: str) -> tuple[in
     files = [f"conformance/contract/test_{part}.py" for part in expression.split(" or ")]
     command = [sys.executable, "-m", "pytest", *files, "--root", "tests", "--target", target]
     done = subprocess.run(
-        [*command, "-q", "--assert", "plain", "--tb", "short", "-p", "no:cacheprovider", "--timeout", "300", *options],
+        [
+            *command,
+            "-q",
+            "--assert",
+            "plain",
+            "--tb",
+            "short",
+            "-p",
+            "no:cacheprovider",
+            "--timeout",
+            "300",
+            *options,
+        ],
         cwd=ROOT,
         env={
             **os.environ,

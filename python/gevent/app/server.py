@@ -57,11 +57,10 @@ class Handler(WSGIHandler):
 
 def has_one_end(headers: Message) -> bool:
     """Whether there is one way to read where a request ends (RFC 9112, section 6.3)."""
-    if any(isinstance(defect, MissingHeaderBodySeparatorDefect) for defect in headers.defects):
+    if MissingHeaderBodySeparatorDefect in map(type, headers.defects):
         return False  # a line that is no header, and headers after it that were not read
-    framing = [(name.lower(), value) for name, value in headers.items()]
-    framing = [(name, value) for name, value in framing if name in FRAMING]
-    return len(framing) <= 1 and all(FRAMING[name].fullmatch(value) for name, value in framing)
+    framing = [name for name in map(str.lower, headers) if name in FRAMING]
+    return len(framing) <= 1 and all(FRAMING[name].fullmatch(headers[name]) for name in framing)
 
 
 def serve(settings: Settings, listener: socket.socket) -> None:

@@ -39,11 +39,11 @@ log = Logger()
 
 
 @contextmanager
-def unavailable_if(*away: type[Exception]) -> Iterator[None]:
+def unavailable_if(database: str, *away: type[Exception]) -> Iterator[None]:
     try:
         yield
     except away as fault:
-        log.error("database: {fault!r}", fault=fault)
+        log.error("{database}: {fault!r}", database=database, fault=fault)
         raise Problem(503, headers={"Retry-After": "1"}) from fault
 
 
@@ -73,7 +73,7 @@ class MongoDB:
             chunks.close()
 
     async def result_of(self, operation: defer.Deferred[Any]) -> Any:
-        with unavailable_if(*MONGODB_AWAY):
+        with unavailable_if("MongoDB", *MONGODB_AWAY):
             return await operation.addTimeout(TIMEOUT, reactor, self.drop_connections)
 
     def drop_connections(self, result: Any, timeout: float) -> None:
@@ -102,7 +102,7 @@ class PostgreSQL:
         rows: defer.Deferred[list[asyncpg.Record]] = defer.Deferred()
         query = asyncio.ensure_future(self.fetch(AGENTS))
         defer.Deferred.fromFuture(query).chainDeferred(rows)
-        with unavailable_if(*POSTGRESQL_AWAY):
+        with unavailable_if("PostgreSQL", *POSTGRESQL_AWAY):
             return [dict(row) for row in await rows.addTimeout(TIMEOUT, reactor)]
 
     async def fetch(self, query: str) -> list[asyncpg.Record]:

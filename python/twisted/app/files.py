@@ -1,6 +1,7 @@
 import os
 import re
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,12 +26,10 @@ CONTENT_TYPES = {
 }
 
 
+@dataclass(eq=False)
 class Files(SlowPage):
+    folder: Path
     segments = 1
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self.folder = folder
 
     async def answer(self, request: Request) -> None:
         path = (self.folder / file_name(request)).resolve()
@@ -49,12 +48,10 @@ class Files(SlowPage):
             await request.stream(stop - start, read(file, stop - start))
 
 
+@dataclass(eq=False)
 class GridFS(SlowPage):
+    mongodb: MongoDB
     segments = 1
-
-    def __init__(self, mongodb: MongoDB) -> None:
-        super().__init__()
-        self.mongodb = mongodb
 
     async def answer(self, request: Request) -> None:
         stored = await self.mongodb.find_file(file_name(request))

@@ -3,7 +3,7 @@ import socket
 import sys
 
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.error import ProcessExitedAlready
 from twisted.internet.protocol import ProcessProtocol
 from twisted.logger import Logger
@@ -37,12 +37,12 @@ class Worker(ProcessProtocol):
             self.log.error("a worker died and is replaced: {reason}", reason=reason.value)
             reactor.callLater(0.5, self.start)
 
-    def stop(self) -> Deferred[None] | None:
+    def stop(self) -> Deferred[None]:
         self.stopped = Deferred()
         try:
             self.transport.signalProcess("TERM")
         except ProcessExitedAlready:
-            return None
+            self.stopped.callback(None)
         return self.stopped
 
 
@@ -56,10 +56,15 @@ def main() -> None:
         print(f"bad setting: HOST or PORT: {error}", file=sys.stderr)
         sys.exit(2)
     sock.setblocking(False)
-    at_stop = [(signal.signal, signal.SIGINT, signal.SIG_IGN), (sock.close,)]
-    at_stop += [(Worker(sock).stop,) for _ in range(settings.workers)]
-    for call in at_stop:
-        reactor.addSystemEventTrigger("before", "shutdown", *call)
+    workers = [Worker(sock) for _ in range(settings.workers)]
+
+    def stop() -> DeferredList[None]:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sock.close()
+        return DeferredList([worker.stop() for worker in workers])
+
+    reactor.addSystemEventTrigger("before", "shutdown", stop)
     reactor.run()
 
 

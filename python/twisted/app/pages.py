@@ -1,4 +1,5 @@
 import re
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -20,6 +21,8 @@ DIGITS = re.compile("[0-9]{1,5}")
 
 
 def tree(settings: Settings, mongodb: MongoDB, postgresql: PostgreSQL) -> Resource:
+    pool = HTTPConnectionPool(reactor)
+    pool.maxPersistentPerHost = 1000
     root = Root()
     root.putChild(b"index", Index())
     root.putChild(b"json", Hello())
@@ -28,7 +31,7 @@ def tree(settings: Settings, mongodb: MongoDB, postgresql: PostgreSQL) -> Resour
     root.putChild(b"files", Files(settings.files_dir))
     root.putChild(b"gridfs", GridFS(mongodb))
     root.putChild(b"sleep", Sleep())
-    root.putChild(b"slow_api", SlowApi(settings.slow_api_url))
+    root.putChild(b"slow_api", SlowApi(settings.slow_api_url, Agent(reactor, pool=pool)))
     return root
 
 
@@ -57,10 +60,9 @@ class Hello(Page):
         return request.reply_json({"message": "Hello, World!"})
 
 
+@dataclass(eq=False)
 class Article(SlowPage):
-    def __init__(self, mongodb: MongoDB) -> None:
-        super().__init__()
-        self.mongodb = mongodb
+    mongodb: MongoDB
 
     async def answer(self, request: Request) -> None:
         slugs = values(request, "doc") or ["small"]
@@ -72,10 +74,9 @@ class Article(SlowPage):
         request.reply_json(article)
 
 
+@dataclass(eq=False)
 class Agents(SlowPage):
-    def __init__(self, postgresql: PostgreSQL) -> None:
-        super().__init__()
-        self.postgresql = postgresql
+    postgresql: PostgreSQL
 
     async def answer(self, request: Request) -> None:
         request.reply_json(await self.postgresql.find_agents())
@@ -88,13 +89,10 @@ class Sleep(SlowPage):
         request.reply_json({"slept_ms": ms})
 
 
+@dataclass(eq=False)
 class SlowApi(SlowPage):
-    def __init__(self, url: str) -> None:
-        super().__init__()
-        self.url = url
-        pool = HTTPConnectionPool(reactor)
-        pool.maxPersistentPerHost = 1000
-        self.agent = Agent(reactor, pool=pool)
+    url: str
+    agent: Agent
 
     async def answer(self, request: Request) -> None:
         calls = integer(request, "calls", default=10, low=1, high=50)

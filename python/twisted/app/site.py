@@ -1,7 +1,9 @@
 import re
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,12 +20,11 @@ from zope.interface import implementer
 ENTITY_TAG = re.compile(rb'"[^"]*"')
 
 
+@dataclass(eq=False)
 class Problem(Exception):
-    def __init__(self, status: int, detail: str = "", headers: dict[str, str] | None = None):
-        super().__init__(status, detail)
-        self.status = status
-        self.detail = detail
-        self.headers = headers or {}
+    status: int
+    detail: str = ""
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 class Request(server.Request):
@@ -120,6 +121,9 @@ class Page(Resource):
 
     segments = 0
     isLeaf = True
+
+    def __post_init__(self) -> None:
+        super().__init__()
 
     def render(self, request: Request) -> int:
         if len(request.postpath) != self.segments:

@@ -80,7 +80,7 @@ final class AppComponents(context: ApplicationLoader.Context)
 
   private lazy val downloads = new Downloads(coordinatedShutdown, actorSystem.scheduler)
 
-  private def breaker = new Breaker(actorSystem.scheduler)
+  private lazy val mongoBreaker = new Breaker("MongoDB", actorSystem.scheduler)
 
   override lazy val httpErrorHandler: ErrorHandler = new ErrorHandler(router)
 
@@ -88,11 +88,15 @@ final class AppComponents(context: ApplicationLoader.Context)
     httpErrorHandler,
     new HelloController(controllerComponents),
     new ArticleController(
-      new MongoArticleRepository(reactiveMongoApi, breaker),
+      new MongoArticleRepository(reactiveMongoApi, mongoBreaker),
       controllerComponents
     ),
     new AgentController(
-      new PostgresAgentRepository(database, databaseDispatcher, breaker),
+      new PostgresAgentRepository(
+        database,
+        databaseDispatcher,
+        new Breaker("PostgreSQL", actorSystem.scheduler)
+      ),
       controllerComponents
     ),
     new FileController(
@@ -101,7 +105,7 @@ final class AppComponents(context: ApplicationLoader.Context)
       controllerComponents
     ),
     new StoredFileController(
-      new GridFsStoredFileRepository(reactiveMongoApi, breaker),
+      new GridFsStoredFileRepository(reactiveMongoApi, mongoBreaker),
       downloads,
       controllerComponents
     ),

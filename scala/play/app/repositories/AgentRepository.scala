@@ -3,6 +3,7 @@ package repositories
 import javax.sql.DataSource
 
 import scala.concurrent.Future
+import scala.concurrent.TimeoutException
 import scala.util.Using
 
 import anorm._
@@ -22,7 +23,9 @@ final class PostgresAgentRepository(
   private val agent = Macro.namedParser[Agent](Macro.ColumnNaming.SnakeCase)
 
   def list(): Future[Seq[Agent]] = breaker {
+    val deadline = Breaker.timeout.fromNow
     Future {
+      if (deadline.isOverdue()) throw new TimeoutException("no thread was free in time")
       Using.resource(database.getConnection) { implicit connection =>
         SQL"""
           SELECT f.number, s.extension, s.context, s.state_interface,

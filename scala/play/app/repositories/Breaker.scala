@@ -21,12 +21,18 @@ import reactivemongo.core.errors.ReactiveMongoException
 /** A database cannot be reached, or takes too long. */
 final class Unavailable extends Exception with NoStackTrace
 
-/** Bounds each operation on a database, and tells it from a fault of our own. */
-final class Breaker(scheduler: Scheduler)(implicit ec: ExecutionContext) extends Logging {
+object Breaker {
+  val timeout: FiniteDuration = 2500.millis
+}
+
+/** Bounds each operation on a database, and tells its absence from a fault of our own. */
+final class Breaker(database: String, scheduler: Scheduler)(implicit ec: ExecutionContext)
+    extends Logging {
+
   private val breaker = new CircuitBreaker(
     scheduler,
     maxFailures = 1,
-    callTimeout = 2500.millis,
+    callTimeout = Breaker.timeout,
     resetTimeout = 1.second
   )
 
@@ -34,7 +40,7 @@ final class Breaker(scheduler: Scheduler)(implicit ec: ExecutionContext) extends
     breaker.withCircuitBreaker(operation, isUnreachable).recoverWith {
       case _: CircuitBreakerOpenException => Future.failed(new Unavailable)
       case cause if isAway(cause)         =>
-        logger.error(cause.toString)
+        logger.error(s"$database: ${cause.getMessage}")
         Future.failed(new Unavailable)
     }
 
