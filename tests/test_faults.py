@@ -35,7 +35,11 @@ class Proof:
 def suite(folder: Path, target: str, expression: str, *options: str) -> tuple[int, str]:
     """Run the checks on the wrong server; gives the exit status and the output."""
     files = [f"conformance/contract/test_{part}.py" for part in expression.split(" or ")]
-    command = [sys.executable, "-m", "pytest", *files, "--root", "tests", "--target", target]
+    command = [
+        *(sys.executable, "-m", "pytest", *files, "--root", "tests", "--target", target, "--quiet"),
+        *("--assert", "plain", "--tb", "short", "-p", "no:cacheprovider", "--timeout", "300"),
+        *options,
+    ]
     done = subprocess.run(
         [
             *command,
