@@ -10,6 +10,7 @@ from conformance.faults import catches
 from conformance.http import Request
 from conformance.needs import control, each_endpoint, serves
 from conformance.subject import EXAMPLES, Controlled, Subject
+from harness.processes import wait_until
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,7 @@ def test_databases_that_hold_nothing(start_another: Start, controlled: Controlle
         quiet = other.log.stat().st_size
         fault = other.ask("/agents")
         problem(fault, 500)
+        wait_until(lambda: b"agentfeatures" in other.log.read_bytes()[quiet:], timeout=1)
         logged = other.log.read_bytes()[quiet:]
         holds("stderr", "the fault's trace", b"agentfeatures" in logged, logged[-300:], fault)
 

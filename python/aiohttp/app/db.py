@@ -1,6 +1,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import asyncpg
@@ -42,26 +43,33 @@ AGENTS = """
 
 async def mongodb(app: web.Application) -> AsyncIterator[None]:
     settings = app[SETTINGS]
-    async with AsyncMongoClient(
+    client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
         settings.mongodb_url,
         maxPoolSize=settings.mongodb_pool_size,
         # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
         timeoutMS=int(TIMEOUT * 1000),
-    ) as client:
-        app[MONGODB] = client.get_default_database()
-        app[GRIDFS] = AsyncGridFSBucket(app[MONGODB])
-        yield
+    )
+    app[MONGODB] = client.get_default_database()
+    app[GRIDFS] = AsyncGridFSBucket(app[MONGODB])
+    yield
+    await close(client)
 
 
 async def postgresql(app: web.Application) -> AsyncIterator[None]:
     settings = app[SETTINGS]
-    async with asyncpg.create_pool(
+    app[POSTGRESQL] = await asyncpg.create_pool(
         settings.database_url,
         min_size=0,  # connect at the first query, so that the server starts without the database
         max_size=settings.database_pool_size,
-    ) as pool:
-        app[POSTGRESQL] = pool
-        yield
+    )
+    yield
+    await close(app[POSTGRESQL])
+
+
+async def close(database: AsyncMongoClient[dict[str, Any]] | asyncpg.Pool) -> None:
+    with suppress(TimeoutError):  # a database that is silent would never let go
+        async with asyncio.timeout(1):
+            await database.close()
 
 
 async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:

@@ -61,7 +61,7 @@ async def serve(listener: socket.socket, server: Server) -> None:
     await stopping.wait()
     if fault("accepts-while-stopping"):
         stopping.clear()
-        await asyncio.sleep(1.2)
+        await asyncio.sleep(2.2)
         stopping.set()
     serving.close()
     if connections:
