@@ -51,8 +51,14 @@ def main() -> None:
     ]
     for worker in workers:
         worker.start()
-    for stop in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(stop, lambda *_: [worker.terminate() for worker in workers])
+
+    def stop(*_: object) -> None:
+        sock.close()
+        for worker in workers:
+            worker.terminate()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     for worker in workers:
         worker.join()
 
