@@ -12,6 +12,10 @@ from typing import Any
 
 import pytest
 
+from conformance.subject import Subject
+from harness.processes import wait_until
+from harness.server import answers
+
 DENIED = "-claimed-none"
 """Ends the names of the faults that a manifest commits, not a server."""
 
@@ -46,6 +50,7 @@ class Proof:
                 self.pending[check].discard(fault)
             finally:
                 self.fault_file.write_text("")
+                self._settle(pyfuncitem)
         return outcome
 
     def _run(self, item: pytest.Function) -> None:
@@ -53,6 +58,12 @@ class Proof:
             name: item.funcargs[name] for name in item._fixtureinfo.argnames
         }
         item.obj(**arguments)
+
+    def _settle(self, item: pytest.Function) -> None:
+        """Wait until a server that a fault has killed is there again."""
+        subject: Subject | None = item.funcargs.get("subject") or item.funcargs.get("controlled")
+        if subject is not None:
+            wait_until(lambda: answers(subject.host, subject.port), timeout=15)
 
     def pytest_sessionfinish(self) -> None:
         missed = {check: sorted(faults) for check, faults in self.pending.items() if faults}

@@ -280,7 +280,7 @@ def test_clients_that_leave(controlled: Controlled) -> None:
         with controlled.connect() as connection:
             connection.send(request)
             connection.socket.shutdown(1)
-    time.sleep(0.2)
+    time.sleep(0.6)
     answer(controlled.ask("/index"), TEXT, HELLO)
     gone = before - {process.pid for process in controlled.processes()}
     assert not gone, "a process died when clients left"

@@ -109,7 +109,7 @@ def _has_ended(process: psutil.Process) -> bool:
 
 def _is_served(server: Controlled) -> bool:
     try:
-        return server.ask("/index", timeout=0.4).status == 200
+        return server.ask("/index", timeout=1).status == 200
     except (Closed, OSError):
         return False
 

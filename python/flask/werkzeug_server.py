@@ -11,6 +11,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 class Handler(WSGIRequestHandler):
     # what a bad request line is answered with; http.server has HTTP/0.9, a body alone
     default_request_version = "HTTP/1.1"
+    protocol_version = "HTTP/1.1"
     timeout = 30  # for a client that stops in the middle
 
     def log_request(self, *_: object) -> None:

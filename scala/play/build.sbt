@@ -15,6 +15,6 @@ lazy val play = (project in file("."))
     Compile / mainClass := Some("Main"),
     Compile / doc / sources := Nil,
     Universal / javaOptions ++= Seq("-J-Xms512m", "-J-Xmx512m", "-J-XX:+AlwaysPreTouch"),
-    // The JVM takes the encoding of file names from the locale alone
-    bashScriptExtraDefines += "export LC_ALL=C.UTF-8"
+    // The JVM takes the encoding of file names from the locale; Play's own line moves to its folder
+    bashScriptExtraDefines := Seq("export LC_ALL=C.UTF-8")
   )

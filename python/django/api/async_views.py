@@ -1,7 +1,6 @@
 import asyncio
-from asyncio import shield
-from collections.abc import AsyncIterator
-from typing import Any, BinaryIO
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any, BinaryIO, TypeVar
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,18 +10,37 @@ from gridfs.asynchronous import AsyncGridFSBucket, AsyncGridOut
 from gridfs.errors import NoFile
 from pymongo import AsyncMongoClient
 
+from api import upstream
 from api.files import CHUNK, file_response, gridfs_response
 from api.models import AgentFeature
 from api.parameters import article_slug, calls_and_ms, sleep_ms
 from api.responses import json_response, text_response
-from api.upstream import fetch_all
+
+T = TypeVar("T")
 
 mongodb = AsyncMongoClient[dict[str, Any]](**settings.MONGODB).get_default_database("refservers")
-# PyMongo's locks do not bear that Django cancels the view of a client that has gone: shield()
-# https://github.com/python/cpython/issues/86766
-
 # lazy, as a generic view has it: each request evaluates a copy
 AGENTS = AgentFeature.objects.with_status()
+operations: set[asyncio.Future[Any]] = set()
+
+
+async def finished(operation: Awaitable[T]) -> T:
+    """The result of an operation that goes on if its client goes and Django cancels the view.
+
+    PyMongo, cancelled, may keep a lock for ever before Python 3.12: python/cpython#86766.
+    """
+    future = asyncio.gather(operation, return_exceptions=True)
+    operations.add(future)
+    future.add_done_callback(operations.discard)
+    [result] = await asyncio.shield(future)
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+async def close() -> None:
+    await asyncio.gather(*operations)
+    await upstream.close()
 
 
 @require_safe
@@ -37,7 +55,7 @@ async def hello(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 async def mongo(request: HttpRequest) -> HttpResponse:
-    article = await shield(mongodb.articles.find_one({"slug": article_slug(request)}))
+    article = await finished(mongodb.articles.find_one({"slug": article_slug(request)}))
     if article is None:
         raise Http404
     return json_response(article)
@@ -66,7 +84,7 @@ async def read(file: BinaryIO, length: int) -> AsyncIterator[bytes]:
 @require_safe
 async def gridfs(request: HttpRequest, name: str) -> HttpResponseBase:
     try:
-        stored = await shield(AsyncGridFSBucket(mongodb).open_download_stream_by_name(name))
+        stored = await finished(AsyncGridFSBucket(mongodb).open_download_stream_by_name(name))
     except NoFile:
         raise Http404 from None
     return gridfs_response(request, stored, chunks(stored))
@@ -76,7 +94,7 @@ async def chunks(stored: AsyncGridOut) -> AsyncIterator[bytes]:
     left = stored.length
     # AsyncGridOut would read 16 MB at a time
     query = mongodb.fs.chunks.find({"files_id": stored._id}, sort={"n": 1}, batch_size=4)
-    while batch := await shield(query.to_list(4)):
+    while batch := await finished(query.to_list(4)):
         for chunk in batch:
             left -= len(chunk["data"])
             yield chunk["data"]
@@ -93,5 +111,5 @@ async def sleep(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 async def slow_api(request: HttpRequest) -> HttpResponse:
-    results = await fetch_all(*calls_and_ms(request), request.headers.get("X-Request-Id"))
+    results = await upstream.fetch_all(*calls_and_ms(request), request.headers.get("X-Request-Id"))
     return json_response({"results": results})

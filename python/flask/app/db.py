@@ -1,3 +1,6 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -6,7 +9,7 @@ from flask import Flask, current_app
 from gridfs import GridFSBucket
 from psycopg.abc import RV, PQGen
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import ConnectionPool, NullConnectionPool
+from psycopg_pool import ConnectionPool
 from pymongo import MongoClient
 
 TIMEOUT = 2.5  # seconds for an operation with all that it waits for
@@ -20,31 +23,6 @@ AGENTS = """
 """
 
 
-def init_app(app: Flask, pooled: bool) -> None:
-    """Prepare the databases; they are connected to at the first query, in the worker's process."""
-    client: MongoClient[dict[str, Any]] = MongoClient(
-        app.config["MONGODB_URL"],
-        connect=False,
-        maxPoolSize=app.config["MONGODB_POOL_SIZE"],
-        # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
-        timeoutMS=2000,  # it may look at the clock half a second late
-    )
-    app.extensions["mongodb"] = client.get_default_database()
-    app.extensions["gridfs"] = GridFSBucket(app.extensions["mongodb"])
-    # https://www.psycopg.org/psycopg3/docs/advanced/pool.html#null-connection-pools
-    pool_class = ConnectionPool if pooled else NullConnectionPool
-    app.extensions["postgresql"] = pool_class(
-        app.config["DATABASE_URL"],
-        connection_class=Connection,
-        kwargs={"autocommit": True, "row_factory": dict_row, "connect_timeout": 2},
-        min_size=0,
-        max_size=app.config["DATABASE_POOL_SIZE"] if pooled else 0,
-        timeout=TIMEOUT,
-        reconnect_timeout=TIMEOUT,
-        open=False,
-    )
-
-
 class Connection(psycopg.Connection[DictRow]):
     """A connection that gives up a query at its deadline, even if nothing comes any more."""
 
@@ -54,17 +32,50 @@ class Connection(psycopg.Connection[DictRow]):
         return super().wait(gen, timeout=self.deadline - monotonic())
 
 
-def find_agents() -> list[DictRow]:
-    deadline = monotonic() + TIMEOUT
-    pool = current_app.extensions["postgresql"]
+def init_app(app: Flask, pooled: bool) -> None:
+    """Prepare the databases; they are connected to at the first query, after a server's fork."""
+    client: MongoClient[dict[str, Any]] = MongoClient(
+        app.config["MONGODB_URL"],
+        connect=False,
+        maxPoolSize=app.config["MONGODB_POOL_SIZE"],
+        timeoutMS=2000,  # PyMongo may look at the clock half a second late
+        connectTimeoutMS=2000,
+    )
+    app.extensions["mongodb"] = client.get_default_database()
+    app.extensions["gridfs"] = GridFSBucket(app.extensions["mongodb"])
+
+    url = app.config["DATABASE_URL"]
+    options = {"autocommit": True, "row_factory": dict_row, "connect_timeout": 2}
+    pool = ConnectionPool(
+        url,
+        connection_class=Connection,
+        kwargs=options,
+        min_size=0,
+        max_size=app.config["DATABASE_POOL_SIZE"],
+        timeout=TIMEOUT,
+        reconnect_timeout=TIMEOUT,
+        open=False,
+    )
+    connect = partial(lend, pool) if pooled else partial(Connection.connect, url, **options)
+    app.extensions["postgresql"] = connect
+
+
+@contextmanager
+def lend(pool: ConnectionPool[Connection]) -> Iterator[Connection]:
     pool.open()
     with pool.connection() as connection:
-        connection.deadline = deadline
         try:
-            return connection.execute(AGENTS).fetchall()
+            yield connection
         except psycopg.OperationalError:
             pool.drain()  # the other connections are as dead, and each would cost a request
             raise
+
+
+def find_agents() -> list[DictRow]:
+    deadline = monotonic() + TIMEOUT
+    with current_app.extensions["postgresql"]() as connection:
+        connection.deadline = deadline
+        return connection.execute(AGENTS).fetchall()
 
 
 def find_article(slug: str) -> dict[str, Any] | None:

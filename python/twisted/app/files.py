@@ -2,8 +2,8 @@ import os
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from twisted.web.http import CACHED, PARTIAL_CONTENT
 
@@ -32,10 +32,11 @@ class Files(SlowPage):
     segments = 1
 
     async def answer(self, request: Request) -> None:
-        path = (self.folder / file_name(request)).resolve()
-        if not (path.is_relative_to(self.folder) and path.is_file()):
+        path = self.folder / file_name(request)
+        leaves = path.is_symlink() and not path.resolve().is_relative_to(self.folder)
+        if leaves or not path.is_file():
             raise Problem(404)
-        with path.open("rb") as file:
+        with path.open("rb", buffering=0) as file:
             status = os.fstat(file.fileno())
             etag = b'"%x-%x"' % (status.st_mtime_ns, status.st_size)
             content_type = CONTENT_TYPES.get(path.suffix, b"application/octet-stream")
@@ -90,7 +91,7 @@ def asked_range(request: Request, etag: bytes, size: int) -> tuple[int, int]:
     return start, stop
 
 
-async def read(file: BinaryIO, length: int) -> AsyncIterator[bytes]:
+async def read(file: FileIO, length: int) -> AsyncIterator[bytes]:
     while chunk := file.read(min(length, CHUNK)):
         length -= len(chunk)
         yield chunk

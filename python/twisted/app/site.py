@@ -1,9 +1,8 @@
 import re
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +23,7 @@ ENTITY_TAG = re.compile(rb'"[^"]*"')
 class Problem(Exception):
     status: int
     detail: str = ""
-    headers: Mapping[str, str] = MappingProxyType({})
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 class Request(server.Request):

@@ -41,7 +41,7 @@ final class AppComponents(context: ApplicationLoader.Context)
     val options = Seq(
       s"rm.nbChannelsPerNode=${configuration.get[Int]("mongodb.pool-size")}",
       "rm.tcpNoDelay=true",
-      "rm.failover=100ms:5x1.25",
+      "rm.failover=100ms:5x1.25", // tries for 2 s
       "connectTimeoutMS=2000",
       "heartbeatFrequencyMS=2000",
       s"rm.maxNonQueryableHeartbeats=${Int.MaxValue}" // the driver gives a node up after so many
@@ -57,7 +57,11 @@ final class AppComponents(context: ApplicationLoader.Context)
   lazy val database: HikariDataSource = {
     val url = new URI(configuration.get[String]("database.url"))
     val config = new HikariConfig
-    config.setJdbcUrl(s"jdbc:postgresql://${url.getRawAuthority.split('@').last}${url.getRawPath}")
+    val query = Option(url.getRawQuery).fold("")("?" + _)
+    // PostgreSQL's JDBC driver takes no user in its URL
+    config.setJdbcUrl(
+      s"jdbc:postgresql://${url.getRawAuthority.split('@').last}${url.getRawPath}$query"
+    )
     Option(url.getUserInfo).map(_.split(":", 2)).foreach { user =>
       config.setUsername(user.head)
       user.lift(1).foreach(config.setPassword)

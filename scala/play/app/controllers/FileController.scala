@@ -58,5 +58,10 @@ final class FileController(folder: Path, downloads: Downloads, cc: ControllerCom
     .filter { case (_, attributes) => attributes.isRegularFile }
 
   private def contentType(name: String) =
-    fileMimeTypes.forFileName(name).getOrElse(ContentTypes.BINARY)
+    Extension
+      .findFirstIn(name)
+      .flatMap(fileMimeTypes.forFileName(_))
+      .getOrElse(ContentTypes.BINARY)
+
+  private val Extension = "\\.[a-z]+$".r // FileMimeTypes takes .JPG too, and a bare jpg
 }

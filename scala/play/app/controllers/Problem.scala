@@ -1,6 +1,7 @@
 package controllers
 
 import org.apache.pekko.http.scaladsl.model.StatusCode
+import play.api.libs.json.JsObject
 import play.api.libs.json.Json
 import play.api.mvc.Result
 import play.api.mvc.Results
@@ -12,7 +13,7 @@ object Problem extends Results {
 
   def apply(status: Int, detail: String): Result = result(status, Json.obj("detail" -> detail))
 
-  private def result(status: Int, more: play.api.libs.json.JsObject) =
+  private def result(status: Int, more: JsObject) =
     Status(status)(
       Json.obj(
         "type" -> "about:blank",

@@ -1,13 +1,12 @@
 package controllers
 
+import scala.concurrent.ExecutionContext
 import scala.concurrent.duration._
 
 import models.Pause
 import play.api.libs.concurrent.Futures
 import play.api.libs.json.Json
 import play.api.mvc._
-
-import scala.concurrent.ExecutionContext
 
 final class SleepController(futures: Futures, cc: ControllerComponents)(implicit
     ec: ExecutionContext
