@@ -61,8 +61,8 @@ class Proof:
 
     def _settle(self, item: pytest.Function) -> None:
         """Wait until a server that a fault has killed is there again."""
-        subject: Subject | None = item.funcargs.get("subject") or item.funcargs.get("controlled")
-        if subject is not None:
+        subject = item.funcargs.get("subject") or item.funcargs.get("controlled")
+        if isinstance(subject, Subject):
             wait_until(lambda: answers(subject.host, subject.port), timeout=15)
 
     def pytest_sessionfinish(self) -> None:

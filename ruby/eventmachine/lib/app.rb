@@ -25,6 +25,9 @@ class App
   NAMED = %r{\A/(files|gridfs)/([^/]+)\z}.freeze
   FORBIDDEN = %r{\A\.|[/\\\0]}.freeze
 
+  METHODS = %w[GET HEAD].freeze
+  ALLOWED = { 'Allow' => METHODS.join(', ') }.freeze
+
   CONTENT_TYPES = {
     '.jpg' => 'image/jpeg', '.jpeg' => 'image/jpeg', '.png' => 'image/png', '.gif' => 'image/gif',
     '.webp' => 'image/webp', '.svg' => 'image/svg+xml', '.css' => 'text/css; charset=utf-8',
@@ -67,9 +70,7 @@ class App
   def route(request)
     handler = ROUTES[request.path]
     handler, name = named(request.path) unless handler
-    unless %w[GET HEAD].include?(request.method)
-      raise Problem.new(405, headers: { 'Allow' => 'GET, HEAD' })
-    end
+    raise Problem.new(405, headers: ALLOWED) unless METHODS.include?(request.method)
 
     name ? send(handler, request, name) : send(handler, request)
   end

@@ -6,6 +6,7 @@ require 'json'
 class Problem < StandardError
   TYPE = 'application/problem+json'
   TITLES = {
+    200 => 'OK', 206 => 'Partial Content', 304 => 'Not Modified',
     400 => 'Bad Request', 404 => 'Not Found', 405 => 'Method Not Allowed',
     416 => 'Range Not Satisfiable', 431 => 'Request Header Fields Too Large',
     500 => 'Internal Server Error', 502 => 'Bad Gateway', 503 => 'Service Unavailable',

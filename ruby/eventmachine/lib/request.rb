@@ -4,13 +4,14 @@ require 'cgi/escape'
 
 # What a client asks for. Header names are in lower case.
 class Request
-  ORIGIN = %r{\Ahttps?://[^/?]*}i
+  ORIGIN = %r{\Ahttps?://[^/?]*}i.freeze
 
-  attr_reader :method, :path, :headers
+  attr_reader :method, :path
 
   def initialize(method, target, headers, keep_alive)
     @method = method
-    @path, @query = target.sub(ORIGIN, '').split('?', 2)
+    target = target.sub(ORIGIN, '') unless target.start_with?('/')
+    @path, @query = target.include?('?') ? target.split('?', 2) : target
     @headers = headers
     @keep_alive = keep_alive
   end

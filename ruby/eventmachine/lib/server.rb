@@ -5,6 +5,7 @@ require 'set'
 require 'socket'
 require_relative 'app'
 require_relative 'connection'
+require_relative 'fiber_pool'
 
 # Serves a listening socket in this process until it is told to stop.
 class Server
@@ -28,7 +29,7 @@ class Server
     EM.error_handler { |error| warn error.full_message(highlight: false) }
     EM.run do
       app = App.new(@settings)
-      @listener = EM.attach_server(@socket, Connection, app, @connections)
+      @listener = EM.attach_server(@socket, Connection, app, FiberPool.new, @connections)
       %w[INT TERM].each { |signal| trap(signal) { EM.add_timer(0) { stop } } }
     end
   end

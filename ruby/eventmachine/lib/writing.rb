@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+require 'eventmachine'
+require 'fiber'
+require 'time'
+require_relative 'problem'
+
+# Writes responses to a connection, no faster than the client reads them.
+module Writing
+  OUTPUT_LIMIT = 256 * 1024 # bytes that may wait for the client
+  PAUSES = [0.001, 0.064].freeze # seconds between looks at what waits: the first, the longest
+
+  # The client has gone.
+  class Gone < StandardError; end
+  # A body is shorter than announced.
+  class Short < StandardError; end
+
+  # The time as a header tells it, made once a second.
+  module Clock
+    def self.date
+      now = Process.clock_gettime(Process::CLOCK_REALTIME, :second)
+      return @date if now == @second
+
+      @second = now
+      @date = Time.at(now).httpdate
+    end
+  end
+
+  private
+
+  def write(response, head_only: false, connection: nil)
+    status, headers, body = response
+    head = head(status, headers, body, connection)
+    if body.is_a?(String)
+      send_data(head_only ? head : head << body)
+    else
+      send_data(head)
+      stream(body, headers['Content-Length'].to_i) if body && !head_only
+    end
+  ensure
+    body.close if !body.is_a?(String) && body.respond_to?(:close)
+  end
+
+  def head(status, headers, body, connection)
+    lines = connection ? "Connection: #{connection}\r\n" : ''
+    headers.each { |name, value| lines = "#{lines}#{name}: #{value}\r\n" }
+    lines = "#{lines}Content-Length: #{body.bytesize}\r\n" if body.is_a?(String)
+    "HTTP/1.1 #{status} #{Problem::TITLES[status]}\r\nDate: #{Clock.date}\r\n#{lines}\r\n"
+  end
+
+  def stream(body, length)
+    body.each do |piece|
+      send_data(piece)
+      length -= piece.bytesize
+      wait_for_room
+    end
+    raise Short, "#{length} bytes are missing" unless length.zero?
+  end
+
+  # EventMachine does not tell when what waits has been sent.
+  def wait_for_room
+    fiber = Fiber.current
+    pause, longest = PAUSES
+    while get_outbound_data_size > OUTPUT_LIMIT && !@closing
+      EM.add_timer(pause) { fiber.resume }
+      Fiber.yield
+      pause = [pause * 2, longest].min
+    end
+    raise Gone if @closing
+  end
+end
