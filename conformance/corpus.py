@@ -6,6 +6,7 @@ every server that serves the same parts of the contract.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from urllib.parse import quote
@@ -36,8 +37,14 @@ class Exchange:
     part: str
     request: Request
     answer: Answer
-    may_be_refused: bool = False
-    """Whether a server's HTTP layer may refuse the request line with a 400 of its own instead."""
+    name_is_odd: bool = False
+    """Whether it asks for a file by a name that an HTTP layer may take for no name at all."""
+
+    @property
+    def may_be_refused(self) -> bool:
+        """Whether a server's HTTP layer may refuse the request line with a 400 of its own."""
+        malformed = re.search("%(?![0-9A-Fa-f]{2})", self.request.target) is not None
+        return self.name_is_odd or malformed
 
     @property
     def name(self) -> str:
@@ -286,7 +293,7 @@ def _names(part: str) -> Iterator[Exchange]:
     for name in BAD_NAMES:
         yield Exchange(part, Request(f"/{part}/{name}"), _problem(404), "%" in name or name == "..")
     for name in UNDECODABLE_NAMES:
-        yield Exchange(part, Request(f"/{part}/{name}"), _problem(404), may_be_refused=True)
+        yield Exchange(part, Request(f"/{part}/{name}"), _problem(404), name_is_odd=True)
     yield Exchange(part, Request(f"/{part}/nothing.txt", "HEAD"), Answer(404, PROBLEM))
     any_tag = (("If-None-Match", "*"),)
     yield Exchange(part, Request(f"/{part}/photo.jpg", headers=any_tag), Answer(304))
@@ -392,7 +399,7 @@ UNKNOWN_PATHS = (
 
 def _unknown_paths() -> Iterator[Exchange]:
     for path in UNKNOWN_PATHS:
-        yield Exchange("text", Request(path), _problem(404), may_be_refused="%" in path)
+        yield Exchange("text", Request(path), _problem(404), name_is_odd="%" in path)
     for path in ("/nothing", "/index/", "/"):
         yield Exchange("text", Request(path, "HEAD"), Answer(404, PROBLEM))
         yield Exchange("text", Request(path, "POST", body=b"x=1"), _problem(404))

@@ -7,10 +7,11 @@ bind = f"{settings.HOST}:{settings.PORT}"
 workers = settings.WORKERS
 worker_class = "refservers.worker.Worker"
 threads = settings.THREADS
-# https://docs.gunicorn.org/en/stable/settings.html#keepalive
+# https://gunicorn.org/reference/settings/#keepalive: longer than a proxy has
 keepalive = 75
-# https://docs.gunicorn.org/en/stable/settings.html#graceful-timeout
+# https://gunicorn.org/reference/settings/#graceful_timeout
 graceful_timeout = 10
+# https://gunicorn.org/reference/settings/#control_socket_disable: nothing outside this folder
 control_socket_disable = True
 
 

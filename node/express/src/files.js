@@ -99,7 +99,7 @@ async function* read({ _id, length }) {
   // the bucket's own stream fetches 16 MB at a time
   const chunks = mongodb
     .collection('fs.chunks')
-    .find({ files_id: _id }, { sort: { n: 1 }, batchSize: 4 });
+    .find({ files_id: _id }, { sort: { n: 1 }, batchSize: 2 });
   let sent = 0;
   for await (const { data } of chunks) {
     yield data.buffer;

@@ -48,6 +48,7 @@ async def mongodb(app: web.Application) -> AsyncIterator[None]:
         maxPoolSize=settings.mongodb_pool_size,
         # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
         timeoutMS=2000,  # it may look at the clock half a second late
+        connectTimeoutMS=2000,
     )
     app[MONGODB] = client.get_default_database()
     app[GRIDFS] = AsyncGridFSBucket(app[MONGODB])

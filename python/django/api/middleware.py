@@ -1,5 +1,6 @@
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from typing import Any
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.db import OperationalError, connection
@@ -16,18 +17,16 @@ logger = logging.getLogger(__name__)
 
 class ProblemMiddleware:
     # https://docs.djangoproject.com/en/5.2/topics/http/middleware/#asynchronous-support
-    sync_capable = True
     async_capable = True
 
-    def __init__(
-        self, get_response: Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseBase]]
-    ) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
         self.get_response = get_response
-        if iscoroutinefunction(get_response):
+        self.is_async = iscoroutinefunction(get_response)
+        if self.is_async:
             markcoroutinefunction(self)
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        if iscoroutinefunction(self):
+    def __call__(self, request: HttpRequest) -> Any:
+        if self.is_async:
             return self.__acall__(request)
         return complete(request, self.get_response(request))
 
@@ -45,10 +44,9 @@ class ProblemMiddleware:
             case _:
                 return None
         logger.error("%s: %r", request.path, exception)
-        if isinstance(exception, OperationalError) and not isinstance(
-            exception.__cause__, PoolTimeout
-        ):
-            connection.pool.drain()  # the others in it are as dead, and each would cost a request
+        is_broken = not isinstance(exception.__cause__, PoolTimeout)
+        if isinstance(exception, OperationalError) and is_broken:
+            connection.pool.drain()  # its other connections are as broken, each cost a request
         return response
 
 

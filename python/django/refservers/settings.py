@@ -35,7 +35,7 @@ except ValueError as error:
 MONGODB = {
     "host": MONGODB_URL,
     "maxPoolSize": MONGODB_POOL_SIZE,
-    "timeoutMS": 2000,
+    "timeoutMS": 2000,  # for an operation with all that it waits for
     "connectTimeoutMS": 1000,
 }
 
@@ -51,7 +51,7 @@ DATABASES = {
             "pool": {
                 "min_size": 0,  # connect at the first query: the server starts without the database
                 "max_size": DATABASE_POOL_SIZE,
-                "timeout": 1.5,
+                "timeout": 1.5,  # and 1 s for the query: BoundedConnection
                 "reconnect_timeout": 2,
                 "connection_class": BoundedConnection,
             },

@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -57,12 +57,10 @@ class MongoDB:
         return await self.result_of(self.database.articles.find_one({"slug": slug}))
 
     async def find_file(self, name: str) -> dict[str, Any] | None:
-        newest = sort(("uploadDate", -1))
-        return await self.result_of(
-            self.database.fs.files.find_one({"filename": name}, sort=newest)
-        )
+        files, newest = self.database.fs.files, sort(("uploadDate", -1))
+        return await self.result_of(files.find_one({"filename": name}, sort=newest))
 
-    async def read_file(self, file_id: ObjectId) -> AsyncIterator[bytes]:
+    async def read_file(self, file_id: ObjectId) -> AsyncGenerator[bytes, None]:
         in_order = sort(("n", 1))
         chunks = self.database.fs.chunks.find({"files_id": file_id}, sort=in_order, batch_size=4)
         try:

@@ -1,6 +1,6 @@
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -91,7 +91,7 @@ def asked_range(request: Request, etag: bytes, size: int) -> tuple[int, int]:
     return start, stop
 
 
-async def read(file: FileIO, length: int) -> AsyncIterator[bytes]:
+async def read(file: FileIO, length: int) -> AsyncGenerator[bytes, None]:
     while chunk := file.read(min(length, CHUNK)):
         length -= len(chunk)
         yield chunk

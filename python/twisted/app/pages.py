@@ -6,11 +6,14 @@ from urllib.parse import parse_qs
 import orjson
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, FirstError, gatherResults
+from twisted.internet.endpoints import HostnameEndpoint
 from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
-from twisted.web.client import Agent, HTTPConnectionPool, readBody
+from twisted.web.client import URI, Agent, HTTPConnectionPool, readBody
 from twisted.web.http_headers import Headers
+from twisted.web.iweb import IAgentEndpointFactory
 from twisted.web.resource import Resource
+from zope.interface import implementer
 
 from app.db import MongoDB, PostgreSQL
 from app.files import Files, GridFS
@@ -21,8 +24,6 @@ DIGITS = re.compile("[0-9]{1,5}")
 
 
 def tree(settings: Settings, mongodb: MongoDB, postgresql: PostgreSQL) -> Resource:
-    pool = HTTPConnectionPool(reactor)
-    pool.maxPersistentPerHost = 1000
     root = Root()
     root.putChild(b"index", Index())
     root.putChild(b"json", Hello())
@@ -31,7 +32,7 @@ def tree(settings: Settings, mongodb: MongoDB, postgresql: PostgreSQL) -> Resour
     root.putChild(b"files", Files(settings.files_dir))
     root.putChild(b"gridfs", GridFS(mongodb))
     root.putChild(b"sleep", Sleep())
-    root.putChild(b"slow_api", SlowApi(settings.slow_api_url, Agent(reactor, pool=pool)))
+    root.putChild(b"slow_api", SlowApi(settings.slow_api_url))
     return root
 
 
@@ -89,10 +90,25 @@ class Sleep(SlowPage):
         request.reply_json({"slept_ms": ms})
 
 
-@dataclass(eq=False)
+@implementer(IAgentEndpointFactory)
+class Upstream:
+    """Makes an endpoint once, which Agent by itself does for each request."""
+
+    def __init__(self, url: str) -> None:
+        uri = URI.fromBytes(url.encode())
+        self.endpoint = HostnameEndpoint(reactor, uri.host, uri.port)
+
+    def endpointForURI(self, uri: URI) -> HostnameEndpoint:
+        return self.endpoint
+
+
 class SlowApi(SlowPage):
-    url: str
-    agent: Agent
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.url = url
+        pool = HTTPConnectionPool(reactor)
+        pool.maxPersistentPerHost = 1000
+        self.agent = Agent.usingEndpointFactory(reactor, Upstream(url), pool)
 
     async def answer(self, request: Request) -> None:
         calls = integer(request, "calls", default=10, low=1, high=50)

@@ -26,16 +26,16 @@ class Settings:
     @classmethod
     def from_environment(cls) -> Self:
         """Read the settings; a bad one ends the process."""
-        mongodb = "mongodb://127.0.0.1:27017/refservers"
-        postgresql = "postgresql://refservers@127.0.0.1:5432/refservers"
         try:
             return cls(
                 host=os.environ.get("HOST", "127.0.0.1"),
                 port=number("PORT", 8000, 65535),
                 workers=number("WORKERS", 1, 1024),
-                mongodb_url=url("MONGODB_URL", MONGODB, mongodb),
+                mongodb_url=url("MONGODB_URL", MONGODB, "mongodb://127.0.0.1:27017/refservers"),
                 mongodb_pool_size=number("MONGODB_POOL_SIZE", 10, 10_000),
-                database_url=url("DATABASE_URL", POSTGRESQL, postgresql),
+                database_url=url(
+                    "DATABASE_URL", POSTGRESQL, "postgresql://refservers@127.0.0.1:5432/refservers"
+                ),
                 database_pool_size=number("DATABASE_POOL_SIZE", 10, 10_000),
                 files_dir=folder("FILES_DIR"),
                 slow_api_url=url("SLOW_API_URL", HTTP),
@@ -55,7 +55,7 @@ def number(name: str, default: int, highest: int) -> int:
 def url(name: str, form: str, default: str = "") -> str:
     text = os.environ.get(name, default)
     if not re.fullmatch(form, text):
-        raise ValueError(f"{name} must match {form}, not {text!r}")
+        raise ValueError(f"{name} must be a URL like {default or 'http://127.0.0.1:8080/'}")
     return text
 
 

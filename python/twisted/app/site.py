@@ -1,6 +1,6 @@
 import re
-from collections.abc import AsyncIterable
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -44,16 +44,17 @@ class Request(server.Request):
     def reply_json(self, data: Any) -> int:
         return self.reply(orjson.dumps(data, default=str), b"application/json")
 
-    async def stream(self, length: int, chunks: AsyncIterable[bytes]) -> None:
+    async def stream(self, length: int, chunks: AsyncGenerator[bytes, None]) -> None:
         self.setHeader(b"Content-Length", b"%d" % length)
         if self.method == b"GET":
             flow = Flow()
             self.registerProducer(flow, True)
             try:
-                async for chunk in chunks:
-                    self.write(chunk)
-                    if flow.paused:
-                        await flow.paused
+                async with aclosing(chunks):
+                    async for chunk in chunks:
+                        self.write(chunk)
+                        if flow.paused:
+                            await flow.paused
             finally:
                 if self.channel:
                     self.unregisterProducer()

@@ -2,7 +2,6 @@
 
 require 'cgi/escape'
 require 'eventmachine'
-require 'fiber'
 require 'json'
 require 'time'
 require_relative 'conditions'
@@ -22,8 +21,8 @@ class App
     '/sleep' => :sleep, '/slow_api' => :slow_api
   }.freeze
   NAMED_ROUTES = { 'files' => :file, 'gridfs' => :stored_file }.freeze
-  NAMED = %r{\A/(files|gridfs)/([^/]+)\z}.freeze
-  FORBIDDEN = %r{\A\.|[/\\\0]}.freeze
+  NAMED = %r{\A/(files|gridfs)/([^/]+)\z}
+  FORBIDDEN = %r{\A\.|[/\\\0]}
 
   METHODS = %w[GET HEAD].freeze
   ALLOWED = { 'Allow' => METHODS.join(', ') }.freeze
@@ -98,7 +97,7 @@ class App
       raise Problem.new(400, detail: 'doc must be small or big')
     end
 
-    article = @mongodb.find('articles', { slug: slug }, limit: 1).first or raise Problem, 404
+    article = @mongodb.find('articles', { slug: }, limit: 1).first or raise Problem, 404
     article['_id'] = article['_id'].to_s
     json(article)
   end

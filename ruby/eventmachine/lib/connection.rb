@@ -26,7 +26,11 @@ class Connection < EM::Connection
 
   def post_init
     @connections << self
-    self.comm_inactivity_timeout = IDLE
+  end
+
+  # Looked at now and then: EventMachine's own timeout costs something at each read and write.
+  def close_if_idle
+    close_connection if get_idle_time > IDLE
   end
 
   def unbind(_reason = nil)
@@ -103,8 +107,8 @@ class Connection < EM::Connection
   end
 
   def parse(head)
+    @parser.reset! if @parser.upgrade? # or it would take this for another protocol
     @parser << Framing.with_known_method(head)
-    @parser.reset! if @parser.upgrade? # or it would take what follows for another protocol
     return refuse(400) if @body.nil?
 
     send_data("HTTP/1.1 100 Continue\r\n\r\n") if @body != 0 && @request.header('expect')
@@ -138,8 +142,8 @@ class Connection < EM::Connection
   def respond(response)
     keep = @request.keep_alive? && !@draining
     connection = keep ? ('keep-alive' if @parser.http_minor.zero?) : 'close'
-    write(response, head_only: @request.head?, connection: connection)
-    end_after_writing unless keep
+    write(response, head_only: @request.head?, connection:)
+    end_after_writing if !keep || @draining
   end
 
   def refuse(status)

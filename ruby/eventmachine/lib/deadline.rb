@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require 'eventmachine'
-require 'fiber'
 
 # A database cannot be reached or does not answer in time.
 class Unavailable < StandardError; end

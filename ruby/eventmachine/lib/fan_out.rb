@@ -2,7 +2,6 @@
 
 require 'addressable/uri'
 require 'em-http-request'
-require 'fiber'
 require 'json'
 
 # Calls to the upstream, all at the same time, over connections that are kept.
@@ -22,7 +21,7 @@ class FanOut
     connections = Array.new(calls) { @idle.pop || connect }
     head = request_id ? { 'X-Request-Id' => request_id } : {}
     requests = connections.map.with_index do |connection, number|
-      connection.get(query: { call: number, ms: ms }, head: head, keepalive: true,
+      connection.get(query: { call: number, ms: }, head:, keepalive: true,
                      compressed: false, pass_cookies: false)
     end
     wait(requests, (ms / 1000.0) + PATIENCE)
@@ -30,7 +29,7 @@ class FanOut
     @idle.concat(connections)
     results
   rescue Failed, Late
-    connections.each(&:close)
+    connections.each { |connection| connection.close if connection.conn }
     raise
   end
 

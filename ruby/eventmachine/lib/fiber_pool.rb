@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require 'fiber'
-
 # Runs tasks in fibers that are used again: the stack of a new one costs more than most tasks.
 class FiberPool
   KEPT = 100

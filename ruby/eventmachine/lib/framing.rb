@@ -5,10 +5,10 @@ module Framing
   HEAD_LIMIT = 16 * 1024
   HEAD_END = "\r\n\r\n"
   HEAD = %r{\A[!\#$%&'*+\-.^_`|~0-9A-Za-z]+\ [^\0-\x20\x7f]+\ HTTP/1\.[01]\r\n
-            (?:[!\#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\0\r\n]*\r\n)*\r\n\z}nx.freeze
-  METHOD = /\A\S+/n.freeze
-  BARE = /(?<!\r)\n|\r(?!\n|\z)/n.freeze # one half of a line's end
-  LENGTH = /\A[0-9]{1,15}\z/.freeze
+            (?:[!\#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\0\r\n]*\r\n)*\r\n\z}nx
+  METHOD = /\A\S+/n
+  BARE = /(?<!\r)\n|\r(?!\n|\z)/n # one half of a line's end
+  LENGTH = /\A[0-9]{1,15}\z/
 
   module_function
 

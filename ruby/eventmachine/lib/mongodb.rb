@@ -2,7 +2,6 @@
 
 require 'bson'
 require 'eventmachine'
-require 'fiber'
 require 'uri'
 require_relative 'deadline'
 require_relative 'pool'
@@ -11,6 +10,9 @@ require_relative 'pool'
 # (https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/) over EventMachine.
 class MongoDB
   class Error < StandardError; end
+
+  # Codes of a server that is stopping, or that is not (or no longer) the primary.
+  AWAY = [91, 189, 10_107, 11_600, 11_602, 13_435, 13_436].freeze
 
   # A connection, with one command at a time.
   class Connection < EM::Connection
@@ -69,12 +71,18 @@ class MongoDB
   end
 
   def find(collection, filter, **options)
-    command = { find: collection, filter: filter, **options, singleBatch: true, '$db': @database }
+    command = { find: collection, filter:, **options, singleBatch: true, '$db': @database }
     reply = @deadline.limit { @pool.with { |connection| connection.command(command) } }
-    raise Error, reply['errmsg'] unless reply['ok'] == 1
+    fail_with(reply) unless reply['ok'] == 1
 
     reply['cursor']['firstBatch']
   rescue Unavailable => e
     raise Unavailable, "MongoDB: #{e.message}"
+  end
+
+  private
+
+  def fail_with(reply)
+    raise AWAY.include?(reply['code']) ? Unavailable : Error, reply['errmsg']
   end
 end

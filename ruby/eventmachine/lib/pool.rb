@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require 'eventmachine'
-require 'fiber'
 
 # Connections that fibers share. They are opened when needed, and a fiber that finds all of them
 # busy is handed the next that becomes free. The block opens one; each has `open?` and `close`.

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require 'eventmachine'
-require 'fiber'
 require 'pg'
 require_relative 'deadline'
 require_relative 'pool'

@@ -23,11 +23,16 @@ class Prefork
 
   def start
     @workers << fork { Server.new(@settings, @socket).run }
+    stop if @stopping # told so meanwhile
   end
 
   def stop
     @stopping = true
     @socket.close
-    @workers.each { |pid| Process.kill(:TERM, pid) }
+    @workers.each do |pid|
+      Process.kill(:TERM, pid)
+    rescue Errno::ESRCH
+      next # it has ended by itself
+    end
   end
 end

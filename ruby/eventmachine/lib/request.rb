@@ -4,7 +4,7 @@ require 'cgi/escape'
 
 # What a client asks for. Header names are in lower case.
 class Request
-  ORIGIN = %r{\Ahttps?://[^/?]*}i.freeze
+  ORIGIN = %r{\Ahttps?://[^/?]*}i
 
   attr_reader :method, :path
 

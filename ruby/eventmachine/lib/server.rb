@@ -30,6 +30,7 @@ class Server
     EM.run do
       app = App.new(@settings)
       @listener = EM.attach_server(@socket, Connection, app, FiberPool.new, @connections)
+      EM.add_periodic_timer(5) { @connections.to_a.each(&:close_if_idle) }
       %w[INT TERM].each { |signal| trap(signal) { EM.add_timer(0) { stop } } }
     end
   end

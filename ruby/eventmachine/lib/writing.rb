@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require 'eventmachine'
-require 'fiber'
 require 'time'
 require_relative 'problem'
 
@@ -9,6 +8,10 @@ require_relative 'problem'
 module Writing
   OUTPUT_LIMIT = 256 * 1024 # bytes that may wait for the client
   PAUSES = [0.001, 0.064].freeze # seconds between looks at what waits: the first, the longest
+
+  STATUS_LINES = Problem::TITLES.to_h do |status, title|
+    [status, "HTTP/1.1 #{status} #{title}\r\n"]
+  end
 
   # The client has gone.
   class Gone < StandardError; end
@@ -30,22 +33,23 @@ module Writing
 
   def write(response, head_only: false, connection: nil)
     status, headers, body = response
-    head = head(status, headers, body, connection)
+    head = head(status, headers, connection)
     if body.is_a?(String)
+      head << "Content-Length: #{body.bytesize}\r\n\r\n"
       send_data(head_only ? head : head << body)
     else
-      send_data(head)
+      send_data(head << "\r\n")
       stream(body, headers['Content-Length'].to_i) if body && !head_only
     end
   ensure
     body.close if !body.is_a?(String) && body.respond_to?(:close)
   end
 
-  def head(status, headers, body, connection)
-    lines = connection ? "Connection: #{connection}\r\n" : ''
-    headers.each { |name, value| lines = "#{lines}#{name}: #{value}\r\n" }
-    lines = "#{lines}Content-Length: #{body.bytesize}\r\n" if body.is_a?(String)
-    "HTTP/1.1 #{status} #{Problem::TITLES[status]}\r\nDate: #{Clock.date}\r\n#{lines}\r\n"
+  def head(status, headers, connection)
+    head = "#{STATUS_LINES[status]}Date: #{Clock.date}\r\n"
+    headers.each { |name, value| head << name << ': ' << value << "\r\n" }
+    head << 'Connection: ' << connection << "\r\n" if connection
+    head
   end
 
   def stream(body, length)
