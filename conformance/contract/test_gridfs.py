@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import gridfs
@@ -21,21 +22,25 @@ from conformance.subject import BIG, Controlled, Subject
 pytestmark = serves("gridfs")
 
 PHOTO = "/gridfs/photo.jpg"
+RUN = uuid.uuid4().hex
+"""Tells this run's files from those of others that use the same database."""
 CONTENT = spec.files()["photo.jpg"]
 
 
 @pytest.fixture(scope="module")
 def bucket(controlled: Controlled) -> Iterator[gridfs.GridFSBucket]:
-    """The bucket, and nothing in it afterwards that was not there before."""
+    """The bucket; what this run has stored in it, or one long ago, is deleted afterwards."""
     with pymongo.MongoClient[Any](controlled.services.mongodb_url) as client:
         bucket = gridfs.GridFSBucket(client.get_default_database())
         yield bucket
-        for file in list(bucket.find({"metadata.conformance": True})):
+        long_ago = {"$lt": datetime.now(UTC) - timedelta(hours=2)}
+        abandoned = {"metadata.run": {"$exists": True}, "uploadDate": long_ago}
+        for file in list(bucket.find({"$or": [{"metadata.run": RUN}, abandoned]})):
             bucket.delete(file._id)
 
 
 def _store(bucket: gridfs.GridFSBucket, name: str, content: bytes) -> None:
-    metadata = {"contentType": spec.content_type(name), "conformance": True}
+    metadata = {"contentType": spec.content_type(name), "run": RUN}
     bucket.upload_from_stream(name, content, metadata=metadata)
 
 
