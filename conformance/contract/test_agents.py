@@ -1,6 +1,7 @@
 """/agents: rows to the byte, read at each request over pooled connections."""
 
 import spec
+from conformance.caching import reads_each_time
 from conformance.expect import JSON, Mismatch, answer
 from conformance.faults import catches
 from conformance.needs import control, serves
@@ -17,16 +18,8 @@ def test_agents(subject: Subject) -> None:
 @control
 @catches("cached-agents")
 def test_each_request_reads_the_database(controlled: Controlled) -> None:
-    requests = 10
-    controlled.ask("/agents")
-    before = controlled.postgresql.received
-    for _ in range(requests):
-        response = controlled.ask("/agents")
-    read = controlled.postgresql.received - before
-    least = requests * 50 * len("300offline-10")
-    if read < least:
-        expected = f"at least {least} bytes from PostgreSQL for {requests} requests"
-        raise Mismatch("caching", expected, f"{read} bytes", response)
+    least = len(spec.agents()) * len("300offline-10")
+    reads_each_time(controlled, "/agents", controlled.postgresql, least)
 
 
 @control

@@ -10,9 +10,10 @@ import pymongo
 import pytest
 
 import spec
+from conformance.caching import reads_each_time
 from conformance.contract.test_parameters import check
 from conformance.corpus import Exchange, corpus
-from conformance.expect import Mismatch, answer, holds, same
+from conformance.expect import answer, holds, same
 from conformance.faults import catches
 from conformance.http import Response
 from conformance.memory import serves_within
@@ -104,16 +105,7 @@ def test_a_file_of_several_chunks(controlled: Controlled, bucket: gridfs.GridFSB
 @control
 @catches("gridfs-cached")
 def test_each_request_reads_the_database(controlled: Controlled) -> None:
-    requests = 5
-    controlled.ask(PHOTO)
-    before = controlled.mongodb.received
-    for _ in range(requests):
-        response = controlled.ask(PHOTO)
-    read = controlled.mongodb.received - before
-    least = requests * len(CONTENT)
-    if read < least:
-        expected = f"at least {least} bytes from MongoDB for {requests} requests"
-        raise Mismatch("caching", expected, f"{read} bytes", response)
+    reads_each_time(controlled, PHOTO, controlled.mongodb, len(CONTENT))
 
 
 @control

@@ -3,7 +3,8 @@
 import pytest
 
 import spec
-from conformance.expect import JSON, Mismatch, answer
+from conformance.caching import reads_each_time
+from conformance.expect import JSON, answer
 from conformance.faults import catches
 from conformance.needs import control, serves
 from conformance.subject import Controlled, Subject
@@ -25,13 +26,5 @@ def test_small_is_the_default(subject: Subject) -> None:
 @control
 @catches("cached-article")
 def test_each_request_reads_the_database(controlled: Controlled) -> None:
-    requests = 10
-    controlled.ask("/mongo?doc=big")
-    before = controlled.mongodb.received
-    for _ in range(requests):
-        response = controlled.ask("/mongo?doc=big")
-    read = controlled.mongodb.received - before
-    least = requests * len(response.body) // 2
-    if read < least:
-        expected = f"at least {least} bytes from MongoDB for {requests} requests"
-        raise Mismatch("caching", expected, f"{read} bytes", response)
+    least = len(spec.json_body(spec.article("big"))) // 2
+    reads_each_time(controlled, "/mongo?doc=big", controlled.mongodb, least)

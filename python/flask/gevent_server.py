@@ -4,6 +4,7 @@ monkey.patch_all()
 
 # ruff: noqa: E402
 import multiprocessing
+import re
 import signal
 import socket
 from typing import Any, ClassVar
@@ -15,8 +16,11 @@ from gevent.pool import Pool
 from gevent.pywsgi import WSGIHandler, WSGIServer
 
 
+DIGITS = re.compile(r"[0-9]+")
+
+
 class Handler(WSGIHandler):
-    """Says when it closes, and closes idle connections when the server stops."""
+    """Refuses bodies of no certain length, says when it closes, and does when the server stops."""
 
     idle: ClassVar[set[socket.socket]] = set()
 
@@ -35,8 +39,8 @@ class Handler(WSGIHandler):
         codings = headers.get_all("Transfer-Encoding", [])
         if codings and (lengths or [coding.lower() for coding in codings] != ["chunked"]):
             raise ValueError("a body of more than one length")
-        if lengths and not (len(lengths) == 1 and lengths[0].isascii() and lengths[0].isdigit()):
-            raise ValueError("a body of more than one length")
+        if lengths and not (len(lengths) == 1 and DIGITS.fullmatch(lengths[0])):
+            raise ValueError("a body of no length")
         return headers
 
     def finalize_headers(self) -> None:
@@ -66,6 +70,8 @@ def on_stop(handler: Any) -> None:
 def main() -> None:
     options = settings.from_environment()
     listener = socket.create_server((options["HOST"], options["PORT"]), backlog=1024)
+    # pywsgi writes headers and body apart; its connections take this from the listener
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if options["WORKERS"] == 1:
         return serve(listener)
     workers = [

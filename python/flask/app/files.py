@@ -1,6 +1,7 @@
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from os.path import isfile
 
 from flask import Blueprint, Response, abort, current_app, request, send_from_directory
 from gridfs.errors import NoFile
@@ -36,7 +37,7 @@ def file(name: str) -> Response:
     path = (folder / name).resolve()
     if not path.is_relative_to(folder):
         abort(404)
-    if request.range and path.is_file() and request.range.ranges[0][0] < -path.stat().st_size:
+    if request.range and isfile(path) and request.range.ranges[0][0] < -path.stat().st_size:
         request.environ["HTTP_RANGE"] = "bytes=0-"  # Werkzeug has no suffix longer than the file
     # The server's own wrapper would not notice that the file is cut short while it is sent
     request.environ["wsgi.file_wrapper"] = FileWrapper
