@@ -28,7 +28,8 @@ async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         str(settings.mongodb_url),
         maxPoolSize=settings.mongodb_pool_size,
         # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
-        timeoutMS=int(database.TIMEOUT * 1000),
+        timeoutMS=2000,  # it may look at the clock half a second late
+        connectTimeoutMS=2000,
     )
     postgresql = await asyncpg.create_pool(
         str(settings.database_url),
