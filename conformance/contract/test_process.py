@@ -81,7 +81,7 @@ def test_stopping(start_another: Start, number: signal.Signals) -> None:
         request = Request("/sleep?ms=2500")
         with server.connect() as busy:
             busy.send(request.encode("x"))
-            time.sleep(0.3)
+            time.sleep(0.6)
             os.kill(leader.pid, number)
             refused = wait_until(lambda: not _is_served(server), timeout=1.7, interval=0.1)
             assert refused, f"new requests are served 1.7 s after {number.name}"

@@ -15,7 +15,6 @@ from app import create_app
 from gevent.pool import Pool
 from gevent.pywsgi import WSGIHandler, WSGIServer
 
-
 DIGITS = re.compile(r"[0-9]+")
 
 
@@ -37,10 +36,10 @@ class Handler(WSGIHandler):
         headers = super().MessageClass(*args)
         lengths = headers.get_all("Content-Length", [])
         codings = headers.get_all("Transfer-Encoding", [])
-        if codings and (lengths or [coding.lower() for coding in codings] != ["chunked"]):
-            raise ValueError("a body of more than one length")
-        if lengths and not (len(lengths) == 1 and DIGITS.fullmatch(lengths[0])):
-            raise ValueError("a body of no length")
+        chunked = [coding.lower() for coding in codings] == ["chunked"]
+        counted = len(lengths) == 1 and DIGITS.fullmatch(lengths[0])
+        if (codings or lengths) and not ((chunked and not lengths) or (counted and not codings)):
+            raise ValueError("a body of no certain length")
         return headers
 
     def finalize_headers(self) -> None:

@@ -1,10 +1,12 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
+from time import monotonic
 from typing import Any
 
 import asyncpg
+import pymongo
 from aiohttp import web
 from gridfs.asynchronous import AsyncGridFSBucket
 from pymongo import AsyncMongoClient
@@ -18,11 +20,12 @@ logger = logging.getLogger(__name__)
 SETTINGS = web.AppKey("settings", Settings)
 MONGODB = web.AppKey("mongodb", AsyncDatabase[dict[str, Any]])
 GRIDFS = web.AppKey("gridfs", AsyncGridFSBucket)
+TURNS = web.AppKey("turns", asyncio.Semaphore)
 POSTGRESQL = web.AppKey("postgresql", asyncpg.Pool)
 
 TIMEOUT = 2.5  # seconds for an operation with all that it waits for
 
-MONGODB_AWAY = (ConnectionFailure, ExecutionTimeout)
+MONGODB_AWAY = (ConnectionFailure, ExecutionTimeout, TimeoutError)
 POSTGRESQL_AWAY = (
     OSError,
     TimeoutError,
@@ -46,11 +49,11 @@ async def mongodb(app: web.Application) -> AsyncIterator[None]:
     client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
         settings.mongodb_url,
         maxPoolSize=settings.mongodb_pool_size,
-        # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
-        timeoutMS=2000,  # it may look at the clock half a second late
+        timeoutMS=2000,
         connectTimeoutMS=2000,
     )
     app[MONGODB] = client.get_default_database()
+    app[TURNS] = asyncio.Semaphore(settings.mongodb_pool_size)
     app[GRIDFS] = AsyncGridFSBucket(app[MONGODB])
     yield
     await close(client)
@@ -73,6 +76,20 @@ async def close(database: AsyncMongoClient[dict[str, Any]] | asyncpg.Pool) -> No
             await database.close()
 
 
+@asynccontextmanager
+async def turn(app: web.Application) -> AsyncIterator[None]:
+    """Wait for one of the pool's connections here: a crowd that waits in the driver stalls it."""
+    deadline = monotonic() + TIMEOUT
+    async with asyncio.timeout(TIMEOUT):
+        await app[TURNS].acquire()
+    try:
+        # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
+        with pymongo.timeout(max(deadline - monotonic() - 0.5, 0.1)):  # it may be that much late
+            yield
+    finally:
+        app[TURNS].release()
+
+
 async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
     try:
         async with asyncio.timeout(TIMEOUT), pool.acquire() as connection:
@@ -86,9 +103,10 @@ async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
         raise web.HTTPServiceUnavailable from error
 
 
-async def find_article(database: AsyncDatabase[dict[str, Any]], slug: str) -> dict[str, Any] | None:
+async def find_article(app: web.Application, slug: str) -> dict[str, Any] | None:
     try:
-        return await database.articles.find_one({"slug": slug})
+        async with turn(app):
+            return await app[MONGODB].articles.find_one({"slug": slug})
     except MONGODB_AWAY as error:
         logger.error("MongoDB: %r", error)
         raise web.HTTPServiceUnavailable from error

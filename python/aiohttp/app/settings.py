@@ -26,7 +26,7 @@ class Settings:
                 port=number("PORT", 8000, 65535),
                 workers=number("WORKERS", 1, 1024),
                 mongodb_url=url("MONGODB_URL", "mongodb://127.0.0.1:27017/refservers"),
-                mongodb_pool_size=number("MONGODB_POOL_SIZE", 100, 10_000),
+                mongodb_pool_size=number("MONGODB_POOL_SIZE", 10, 10_000),
                 database_url=url(
                     "DATABASE_URL", "postgresql://refservers@127.0.0.1:5432/refservers"
                 ),

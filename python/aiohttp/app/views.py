@@ -6,7 +6,7 @@ import aiohttp
 import orjson
 from aiohttp import web
 
-from app.db import MONGODB, POSTGRESQL, SETTINGS, find_agents, find_article
+from app.db import POSTGRESQL, SETTINGS, find_agents, find_article
 
 DIGITS = re.compile(r"[0-9]{1,5}")
 UPSTREAM = web.AppKey("upstream", aiohttp.ClientSession)
@@ -37,7 +37,7 @@ async def mongo(request: web.Request) -> web.Response:
     slugs = request.query.getall("doc", ["small"])
     if slugs not in (["small"], ["big"]):
         raise web.HTTPBadRequest(text="doc must be small or big")
-    article = await find_article(request.app[MONGODB], slugs[0])
+    article = await find_article(request.app, slugs[0])
     if article is None:
         raise web.HTTPNotFound
     return json_response(article)

@@ -21,7 +21,9 @@ def url(name: str, *schemes: str, parse: Callable[[str], Any] = urlsplit, defaul
     text = os.environ.get(name, default)
     try:
         parse(text)
-        valid = urlsplit(text).scheme in schemes and urlsplit(text).netloc
+        parts = urlsplit(text)
+        several = "," in parts.netloc
+        valid = parts.scheme in schemes and parts.netloc and (several or parts.port != 0)
     except (ValueError, psycopg.Error, PyMongoError):
         valid = False
     if not valid:

@@ -2,8 +2,9 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from os.path import isfile
+from pathlib import Path
 
-from flask import Blueprint, Response, abort, current_app, request, send_from_directory
+from flask import Blueprint, Response, abort, current_app, request, send_file
 from gridfs.errors import NoFile
 from pymongo.errors import PyMongoError
 from werkzeug.routing import BaseConverter
@@ -35,14 +36,14 @@ class NameConverter(BaseConverter):
 def file(name: str) -> Response:
     folder = current_app.config["FILES_DIR"]
     path = (folder / name).resolve()
-    if not path.is_relative_to(folder):
+    if not (path.is_relative_to(folder) and isfile(path)):  # noqa: PTH113
         abort(404)
-    if request.range and isfile(path) and request.range.ranges[0][0] < -path.stat().st_size:
+    if request.range and request.range.ranges[0][0] < -path.stat().st_size:
         request.environ["HTTP_RANGE"] = "bytes=0-"  # Werkzeug has no suffix longer than the file
     # The server's own wrapper would not notice that the file is cut short while it is sent
     request.environ["wsgi.file_wrapper"] = FileWrapper
-    response = send_from_directory(folder, name)
-    response.content_type = CONTENT_TYPES.get(path.suffix, "application/octet-stream")
+    response = send_file(path)
+    response.content_type = CONTENT_TYPES.get(Path(name).suffix, "application/octet-stream")
     return streamed(response)
 
 
@@ -76,6 +77,8 @@ def whole(body: Iterable[bytes], length: int) -> Iterator[bytes]:
             for data in body:
                 yield data[:length]
                 length -= len(data)
+                if length <= 0:
+                    break
         except (OSError, PyMongoError) as error:
             logger.error("%r", error)
     if length > 0:
