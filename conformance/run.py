@@ -1,4 +1,4 @@
-"""Runs the suite on one server, in a process of its own."""
+"""Runs the suite on one server, in processes of its own."""
 
 import json
 import os
@@ -6,14 +6,21 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 from conformance.verdict import Check, Verdict
 from harness.paths import ROOT
 from harness.processes import spawn, stop
 
-LIMIT = 600
-"""Seconds that the suite may take for one deployment."""
+CHECKS = ROOT / "conformance" / "contract"
+
+WAITING = (("availability", "process"), ("concurrency", "slow_api", "sleep"))
+"""Parts whose checks mostly wait: each group is run beside the rest, on an instance of its own."""
+
+_NOTHING_TO_RUN = 5
+"""The exit status of pytest when a selection leaves no check."""
 
 Progress = Callable[[int, int, str], None]
 """Called with the checks that are done, all there are, and the name of the last."""
@@ -21,51 +28,68 @@ Progress = Callable[[int, int, str], None]
 
 def examine(name: str, *, state: str, options: list[str], log: Path, progress: Progress) -> Verdict:
     """Run every check on ``name`` (``NAME/DEPLOYMENT`` or an address) and tell what was found."""
-    verdict = Verdict(name, state)
-    command = [
-        *(sys.executable, "-m", "pytest", "conformance/contract", "--target", name, "--capture=no"),
-        *(
-            "--assert",
-            "plain",
-            "-p",
-            "no:terminal",
-            "-p",
-            "no:cacheprovider",
-            "--timeout",
-            "60",
-            *options,
-        ),
-    ]
-    with log.open("w") as told:
-        process = spawn(command, cwd=ROOT, env=os.environ, output=subprocess.PIPE, errors=told)
-    try:
-        _follow(process, verdict, progress)
-        status = process.wait()
-    finally:
-        stop(process)
-    if not verdict.error and (status not in (0, 1) or (status == 1 and not verdict.failures)):
-        last = log.read_text(errors="replace").strip().splitlines()[-12:]
-        verdict.error = "\n".join([f"the suite ended with status {status}", *last])
-    return verdict
+    run = _Run(name, Verdict(name, state), options, log, progress)
+    every = sorted(path.stem.removeprefix("test_") for path in CHECKS.glob("test_*.py"))
+    waiting = {part for group in WAITING for part in group}
+    groups = (*WAITING, tuple(part for part in every if part not in waiting))
+    with ThreadPoolExecutor(len(groups)) as pool:
+        list(pool.map(run.check, groups))
+    run.verdict.checks.sort(key=lambda check: every.index(check.part))
+    return run.verdict
 
 
-def _follow(process: subprocess.Popen[bytes], verdict: Verdict, progress: Progress) -> None:
-    total = 0
-    assert process.stdout is not None
-    for line in process.stdout:
+class _Run:
+    def __init__(
+        self, name: str, verdict: Verdict, options: list[str], log: Path, progress: Progress
+    ) -> None:
+        self.name, self.verdict, self.options = name, verdict, options
+        self.log, self.progress = log, progress
+        self.total = 0
+        self.lock = Lock()
+
+    def check(self, parts: tuple[str, ...]) -> None:
+        """Run the checks of these parts and add what they find to the verdict."""
+        files = [str(CHECKS / f"test_{part}.py") for part in parts]
+        command = [
+            *(sys.executable, "-m", "pytest", *files, "--target", self.name, "--capture=no"),
+            *("--assert", "plain", "-p", "no:terminal", "-p", "no:cacheprovider"),
+            *("--timeout", "60", *self.options),
+        ]
+        log = self.log.with_suffix(f".{parts[0]}.log")
+        with log.open("w") as told:
+            process = spawn(command, cwd=ROOT, env=os.environ, output=subprocess.PIPE, errors=told)
         try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        match event.pop("event", None):
-            case "collected":
-                total = event["count"]
-                verdict.left_out = dict(Counter(event["left_out"]))
-            case "fingerprint":
-                verdict.fingerprint = event["value"]
-            case "error":
-                verdict.error = event["message"]
-            case "check":
-                event.pop("phase")
-                verdict.checks.append(Check(**event))
-                progress(len(verdict.checks), total, event["name"])
+            self._follow(process)
+            status = process.wait()
+        finally:
+            stop(process)
+        with self.lock:
+            explained = self.verdict.error or (status == 1 and self.verdict.failures)
+            if status not in (0, _NOTHING_TO_RUN) and not explained:
+                last = log.read_text(errors="replace").strip().splitlines()[-12:]
+                self.verdict.error = "\n".join([f"the suite ended with status {status}", *last])
+
+    def _follow(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            with self.lock:
+                self._take(event)
+
+    def _take(self, event: dict[str, object]) -> None:
+        verdict = self.verdict
+        match event:
+            case {"event": "collected", "count": int(count), "left_out": list(left_out)}:
+                self.total += count
+                verdict.left_out = dict(Counter(verdict.left_out) + Counter(left_out))
+            case {"event": "fingerprint", "value": str(value)}:
+                verdict.fingerprint = value
+            case {"event": "error", "message": str(message)}:
+                verdict.error = message
+            case {"event": "check"}:
+                told = {name: event[name] for name in Check.__dataclass_fields__}
+                verdict.checks.append(Check(**told))  # type: ignore[arg-type]
+                self.progress(len(verdict.checks), self.total, str(event["name"]))
