@@ -1,5 +1,6 @@
 """The server that is tested."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -134,6 +135,9 @@ def start(
         )
 
 
+MODIFIED = 1_750_000_000.25
+"""When the files were modified: long ago, and not on a full second."""
+
 SECRET = b"outside the folder"
 BIG = 100 * 1024 * 1024
 
@@ -143,6 +147,7 @@ def make_files(folder: Path) -> None:
     folder.mkdir()
     for name, content in spec.files().items():
         (folder / name).write_bytes(content)
+        os.utime(folder / name, (MODIFIED, MODIFIED))
     (folder / ".hidden.txt").write_bytes(SECRET)
     (folder / "folder.txt").mkdir()
     (folder / "folder.txt" / "inside.txt").write_bytes(SECRET)

@@ -67,7 +67,14 @@ def test_http_1_0(subject: Subject) -> None:
 
 
 def _answers(connection: Connection, requests: list[Request]) -> list[Response]:
-    return [connection.receive(request) for request in requests]
+    """The answers to pipelined requests; a server may say that it closes after a refusal."""
+    responses: list[Response] = []
+    for request in requests:
+        responses.append(connection.receive(request))
+        said = (responses[-1].header("Connection") or "").lower()
+        if request.method == "POST" and said == "close":
+            break
+    return responses
 
 
 PIPELINE = [
@@ -89,7 +96,7 @@ def test_pipelining(subject: Subject, pieces: str) -> None:
             for index in range(len(data)):
                 connection.send(data[index : index + 1])
         responses = _answers(connection, PIPELINE)
-    for request, response in zip(PIPELINE, responses, strict=True):
+    for request, response in zip(PIPELINE, responses, strict=False):
         if request.method == "POST":
             problem(response, 405)
         elif request.target == "/nothing":
