@@ -6,7 +6,6 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import AsyncIterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -315,7 +314,3 @@ class Server:
 
 
 ENDPOINTS = ("index", "json", "mongo", "agents", "sleep", "slow_api")
-
-
-async def pieces(body: bytes) -> AsyncIterator[bytes]:
-    yield body
