@@ -43,7 +43,7 @@ def setting(name: str, default: str = "") -> str:
 
 
 async def serve(listener: socket.socket, server: Server) -> None:
-    stopping = asyncio.Event()
+    asked, stopping = asyncio.Event(), asyncio.Event()
     connections: set[asyncio.Task[None]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -55,14 +55,13 @@ async def serve(listener: socket.socket, server: Server) -> None:
 
     loop = asyncio.get_running_loop()
     if not fault("stops-at-once"):
-        loop.add_signal_handler(signal.SIGTERM, stopping.set)
+        loop.add_signal_handler(signal.SIGTERM, asked.set)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     serving = await asyncio.start_server(connected, sock=listener, limit=1 << 20)
-    await stopping.wait()
+    await asked.wait()
     if fault("accepts-while-stopping"):
-        stopping.clear()
-        await asyncio.sleep(2.2)
-        stopping.set()
+        await asyncio.sleep(4)
+    stopping.set()
     serving.close()
     if connections:
         await asyncio.wait(connections, timeout=10)
