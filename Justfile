@@ -17,6 +17,18 @@ serve *ARGS: _environment
 conform *ARGS: _environment
     @{{ python }} -m conformance "$@"
 
+# Measure servers that have passed: bench WORKLOAD [NAME…]
+bench *ARGS: _environment
+    @{{ python }} -m bench "$@"
+
+# Show results as a page: report [RESULT…]
+report *ARGS: _environment
+    @{{ python }} -m bench.report "$@"
+
+# Say what changed from one result to another: compare BEFORE AFTER
+compare *ARGS: _environment
+    @{{ python }} -m bench.compare "$@"
+
 # List the servers and their deployments
 list *ARGS: _environment
     @{{ python }} -m harness list "$@"
@@ -60,6 +72,7 @@ fmt: _environment
 lock:
     @uv pip compile {{ lock }} --group dev --output-file requirements/project.txt pyproject.toml
     @for one in tools mongodb postgresql node; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt"; done
+    @uv pip compile {{ lock }} --group locust --output-file requirements/locust.txt
 
 lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"
 

@@ -1,24 +1,18 @@
 """The command line."""
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from conformance.prove import prove
 from conformance.report import as_json, show, write_junit
-from conformance.run import examine
 from conformance.subject import Subject
-from conformance.verdict import Verdict, record, state_of
-from harness.build import build
 from harness.catalog import Target, find_targets
 from harness.cli import reports_errors, stop_on_sigterm
-from harness.console import progress as console
 from harness.console import result
 from harness.errors import UsageError
-from harness.scratch import scratch
 from harness.services import services
 
 
@@ -46,14 +40,7 @@ def main(
     subjects: list[str | Target] = [*targets, *urls]
     options = ["-k", expression] if expression else []
     with services() if targets else nullcontext():
-        for server in {target.server.name: target.server for target in targets}.values():
-            build(server)
-        with _bar() as bar, ThreadPoolExecutor(max(jobs, 1)) as pool, scratch("reports") as logs:
-
-            def examined(subject: str | Target) -> Verdict:
-                return _examine(subject, options, logs, bar)
-
-            verdicts = list(pool.map(examined, subjects))
+        verdicts = prove(subjects, options, jobs)
     if junit:
         write_junit(verdicts, junit)
     if to_json:
@@ -69,33 +56,3 @@ def _require_reachable(url: str) -> None:
         subject.connect(timeout=5).socket.close()
     except OSError as error:
         raise UsageError(f"{url} cannot be reached: {error}") from error
-
-
-def _bar() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[last]}", style="dim", markup=False),
-        console=console,
-        transient=True,
-    )
-
-
-def _examine(subject: str | Target, options: list[str], logs: Path, bar: Progress) -> Verdict:
-    name = subject.name if isinstance(subject, Target) else subject
-    state = state_of(subject) if isinstance(subject, Target) else ""
-    task = bar.add_task(name, total=None, last="")
-
-    def progress(done: int, total: int, last: str) -> None:
-        bar.update(task, completed=done, total=total, last=last[:50])
-
-    log = logs / f"{name.replace('/', '--').replace(':', '-')}.log"
-    verdict = examine(name, state=state, options=options, log=log, progress=progress)
-    bar.remove_task(task)
-    outcome, style = ("passed", "green") if verdict.passed else ("FAILED", "red")
-    console.print(f"{outcome}  {name}", style=style)
-    if isinstance(subject, Target) and not options:
-        record(subject, verdict)
-    return verdict

@@ -82,11 +82,16 @@ def record(target: Target, verdict: Verdict) -> None:
 
 def has_passed(target: Target) -> bool:
     """Whether exactly what is there now has passed."""
+    return passed_as(target) is not None
+
+
+def passed_as(target: Target) -> str | None:
+    """The fingerprint with which exactly what is there now has passed; None if it has not."""
     path = _path(target)
     if not path.exists():
-        return False
+        return None
     told = json.loads(path.read_text())
-    return bool(told["passed"]) and told["state"] == state_of(target)
+    return told["fingerprint"] if told["passed"] and told["state"] == state_of(target) else None
 
 
 def _path(target: Target) -> Path:

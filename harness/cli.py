@@ -24,6 +24,7 @@ from harness.paths import ROOT, RUN
 from harness.ports import require_free
 from harness.server import DEFAULTS, parse_port, running
 from harness.services import services as shared_services
+from harness.toolchains import LOAD_GENERATORS, require
 
 P = ParamSpec("P")
 
@@ -133,8 +134,11 @@ def list_(as_json: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @reports_errors
 def setup(names: tuple[str, ...]) -> None:
-    """Bring all that NAMEs (or all servers) need: toolchains, databases, builds."""
+    """Bring what NAMEs need, or all servers and `bench`: toolchains, databases, builds."""
     targets = find_targets(names or ("all",))
+    if not names:
+        require(LOAD_GENERATORS)
+        say("load generators are ready")
     with shared_services():
         say("databases are ready")
     for server in {target.server.name: target.server for target in targets}.values():

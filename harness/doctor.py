@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.catalog import find_servers
 from harness.paths import ROOT
-from harness.toolchains import TOOLCHAINS, find_program
+from harness.toolchains import LOAD_GENERATORS, TOOLCHAINS, find_program
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def examine() -> list[Finding]:
 
 
 def _toolchains() -> list[Finding]:
-    users: dict[str, list[str]] = {}
+    users: dict[str, list[str]] = {name: ["bench"] for name in LOAD_GENERATORS}
     for server in find_servers().values():
         for need in server.manifest.needs:
             users.setdefault(need, []).append(server.name)
@@ -47,7 +47,8 @@ def _toolchains() -> list[Finding]:
         by_hand = (
             f"apt install {' '.join(toolchain.debian)}" if toolchain.debian else "a PyPI wheel"
         )
-        advice = f"just setup {servers[0]} brings it ({by_hand}); all other servers do without"
+        whom = "" if servers == ["bench"] else f" {servers[0]}"
+        advice = f"just setup{whom} brings it ({by_hand}); all else does without"
         findings.append(
             Finding(
                 f"{toolchain.what} (for {', '.join(servers)})",

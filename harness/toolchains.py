@@ -79,6 +79,10 @@ def _has_c_compiler() -> bool:
     return find_program("cc") is not None and headers.is_file()
 
 
+def _has_locust() -> bool:
+    return (TOOLS / "locust" / ".installed-from").is_file()
+
+
 _RUBY = (
     *("ruby", "ruby-dev", "bundler", "ruby-eventmachine", "ruby-http-parser.rb"),
     *("ruby-em-http-request", "ruby-pg", "ruby-bson", "ruby-rspec"),
@@ -98,8 +102,19 @@ TOOLCHAINS = {
             _has_c_compiler,
             ("gcc", "libc6-dev", "python3-dev"),
         ),
+        Toolchain("wrk", "wrk", lambda: find_program("wrk") is not None, ("wrk",)),
+        Toolchain(
+            "h2load", "h2load", lambda: find_program("h2load") is not None, ("nghttp2-client",)
+        ),
+        Toolchain("locust", "Locust", _has_locust, wheel="locust"),
+        Toolchain(
+            "chromium", "Chromium", lambda: find_program("chromium") is not None, ("chromium",)
+        ),
     )
 }
+
+LOAD_GENERATORS = ("wrk", "h2load", "locust")
+"""What `just bench` puts load on with."""
 
 
 def require(names: Iterable[str]) -> None:

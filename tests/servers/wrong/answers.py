@@ -16,7 +16,7 @@ from bson import json_util
 from databases import AWAY, Databases
 from faults import fault
 from files import Files
-from wire import Request, Response
+from wire import Connection, Request, Response
 
 TEXT = "text/plain; charset=utf-8"
 
@@ -148,6 +148,8 @@ class Server:
             body += b"\n"
         if fault("index-other-byte"):
             body = b"Hello, world!"
+        if fault("wrong-under-load") and Connection.open > 20:
+            body = b"Hello, World?"
         return answer(200, "text/plain" if fault("index-bare-type") else TEXT, body)
 
     async def json(self, request: Request, members: list[tuple[str, str]]) -> Response:

@@ -1,0 +1,1 @@
+"""Performance runs: workloads, measuring, results, report."""

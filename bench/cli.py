@@ -1,0 +1,228 @@
+"""The command line of ``just bench``."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from pydantic import ValidationError
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+import spec
+from bench import images, machine
+from bench.generators import prepare as prepare_generator
+from bench.measure import Around
+from bench.plan import Turn
+from bench.result import RESULTS, Run, find, path_of, read, write
+from bench.run import go, require_unchanged, serving, start
+from bench.summary import show
+from bench.workload import Case, Changes, Workload, load_workload, workload_names
+from harness.catalog import Target, find_targets
+from harness.cli import reports_errors, stop_on_sigterm
+from harness.console import progress as console
+from harness.console import result, say
+from harness.errors import UsageError
+from harness.locks import claim
+from harness.paths import RUN
+from harness.services import Services, services
+
+LATEST = "the last one that was not finished"
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("workload", required=False)
+@click.argument("names", nargs=-1, metavar="[NAME[/DEPLOYMENT]]...")
+@click.option("--list", "to_list", is_flag=True, help="List the workloads.")
+@click.option("--quick", is_flag=True, help="Take seconds: to see that all works.")
+@click.option("--levels", help="Connections or rates, such as 200,1000.")
+@click.option("--duration", help="Seconds of load, for all levels or one for each (300,30).")
+@click.option("--requests", type=int, help="This many requests in place of a duration.")
+@click.option("--calls", type=int, help="Requests a connection (connection rate).")
+@click.option("--timeout", type=float, help="Seconds after which a request is an error.")
+@click.option("--threads", type=int, help="Threads or processes of the load generator.")
+@click.option("--repeats", type=int, help="How often each server is measured.")
+@click.option("--warmup", type=float, help="Seconds of load before measuring.")
+@click.option("--images", "image_count", type=int, help="How many images there are.")
+@click.option("--case", "cases", multiple=True, help="Settings, such as 'WORKERS=4 THREADS=50'.")
+@click.option("--workers", help="Machines that put a constant rate on, such as host1,host2.")
+@click.option("--resume", metavar="ID", help=f"Go on with a run ('last': {LATEST}).")
+@click.option("--json", "to_json", is_flag=True, help="Print the result as JSON.")
+@reports_errors
+def main(
+    workload: str | None,
+    names: tuple[str, ...],
+    to_list: bool,
+    quick: bool,
+    cases: tuple[str, ...],
+    image_count: int | None,
+    workers: str | None,
+    resume: str | None,
+    to_json: bool,
+    **numbers: str | float | None,
+) -> None:
+    """Measure servers that have passed conformance, under a WORKLOAD.
+
+    NAME is a server with all its deployments; without any, those that the workload names. Results
+    are kept in results/, one file a run. Ctrl-C keeps what is finished. Exit status 1 if a server
+    failed, 2 if something was asked for wrongly.
+    """
+    stop_on_sigterm()
+    if to_list:
+        _list()
+        return
+    if bool(workload) == bool(resume):
+        raise UsageError("give a WORKLOAD or --resume: `just bench --list` shows the workloads")
+    changes = _changes({**numbers, "images": image_count})
+    machine.raise_limits()
+    with _alone(), services() as around:
+        run, targets = (
+            _resumed(resume)
+            if resume
+            else _begun(workload or "", names, changes, cases, around, quick=quick)
+        )
+        _measure(run, targets, around, tuple(workers.split(",")) if workers else ())
+    if to_json:
+        click.echo(run.model_dump_json(indent=1))
+    else:
+        show(run, result)
+    say(f"\n{path_of(run)}")
+    sys.exit(1 if run.failures else 0)
+
+
+def _list() -> None:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name in workload_names():
+        table.add_row(name, load_workload(name).title)
+    result.print(table)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the one lock of all runs: two at once would measure each other."""
+    held = claim(RUN / "locks" / "measuring")
+    if not held:
+        raise UsageError("another bench is running: wait for its end")
+    with held:
+        yield
+
+
+def _changes(numbers: dict[str, str | float | None]) -> Changes:
+    lists = {"levels", "duration"}
+    told = {
+        name: _numbers(name, value) if name in lists and isinstance(value, str) else value
+        for name, value in numbers.items()
+        if value is not None
+    }
+    if isinstance(told.get("duration"), list) and len(told["duration"]) == 1:  # type: ignore[arg-type]
+        told["duration"] = told["duration"][0]  # type: ignore[index]
+    try:
+        return Changes.model_validate(told)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise UsageError(f"--{fault['loc'][0]}: {fault['msg']}") from error
+
+
+def _numbers(name: str, text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(f"--{name}: {text!r} is no list of numbers such as 200,1000") from None
+
+
+def _case(text: str) -> Case:
+    settings = dict(part.split("=", 1) for part in text.split() if "=" in part)
+    if len(settings) != len(text.split()):
+        raise UsageError(f"--case: {text!r} is not of the form 'WORKERS=4 THREADS=50'")
+    try:
+        return Case.model_validate({"name": text, "settings": settings})
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise UsageError(f"--case: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
+
+
+def _begun(
+    name: str,
+    names: tuple[str, ...],
+    changes: Changes,
+    cases: tuple[str, ...],
+    around: Services,
+    *,
+    quick: bool,
+) -> tuple[Run, list[Target]]:
+    workload = load_workload(name)
+    if quick:
+        workload = workload.changed(workload.quick)
+    workload = workload.changed(changes)
+    if cases:
+        workload = workload.model_copy(update={"case": [_case(text) for text in cases]})
+    prepare_generator(workload.load)
+    targets = serving(workload, find_targets(names or tuple(workload.servers)))
+    return start(Path(name).stem, workload, targets, around, quick=quick), targets
+
+
+def _resumed(name: str) -> tuple[Run, list[Target]]:
+    if name == "last":
+        unfinished = [run for path in _newest_first() if not (run := read(path)).complete]
+        if not unfinished:
+            raise UsageError("every run in results/ was finished")
+        run = unfinished[0]
+    else:
+        run = read(find(name))
+    if run.complete:
+        raise UsageError(f"{run.id} was finished")
+    targets = find_targets(tuple(run.servers))
+    require_unchanged(run, targets)
+    prepare_generator(run.workload.load)
+    return run, targets
+
+
+def _newest_first() -> list[Path]:
+    return sorted(RESULTS.glob("*.json"), key=lambda path: -path.stat().st_mtime)
+
+
+def _measure(run: Run, targets: list[Target], around: Services, workers: tuple[str, ...]) -> None:
+    write(run)
+    with _bar() as bar:
+        files, paths = spec.FILES, list(run.workload.paths)
+        if run.workload.images:
+            files, paths = _images(run.workload, around, bar)
+        task = bar.add_task(run.workload_name, total=None, what="", left="")
+
+        def progress(turn: Turn, passed: float, total: float) -> None:
+            what = f"{turn.repeat}/{run.workload.repeats} {turn.level:g} {turn.target.name}"
+            left = f"about {_minutes(total - passed)} left"
+            bar.update(task, completed=passed, total=total, what=what, left=left)
+
+        shared = Around(run.workload, around, files, paths, workers)
+        try:
+            go(run, targets, shared, progress)
+        except KeyboardInterrupt:
+            say(f"kept in {path_of(run)}; `just bench --resume {run.id}` goes on")
+            raise
+
+
+def _images(workload: Workload, around: Services, bar: Progress) -> tuple[Path, list[str]]:
+    assert workload.images is not None
+    task = bar.add_task("images", total=workload.images.count, what="", left="")
+    advance: Callable[[int], None] = lambda done: bar.update(task, completed=done)  # noqa: E731
+    made = images.prepare(workload.images, around, advance)
+    bar.remove_task(task)
+    return made
+
+
+def _bar() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.fields[what]}", style="dim", markup=False),
+        console=console,
+        transient=True,
+    )
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

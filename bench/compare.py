@@ -1,0 +1,117 @@
+"""``just compare A B``: what changed from one result to another."""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from bench.result import Run, find, read
+from bench.statistics import Estimate
+from bench.summary import HIGHER_IS_BETTER, METRICS, rows, shown
+from harness.cli import reports_errors
+from harness.console import result, say
+from harness.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Change:
+    """One metric of one server in one case at one level."""
+
+    target: str
+    case: str
+    level: float
+    metric: str
+    before: Estimate
+    after: Estimate
+    ratio: float
+    """Of the medians, after to before."""
+    verdict: str
+    """``better``, ``worse``, ``same`` (the intervals overlap, or it is less than the least), or
+    ``unsure`` (a single repeat has no interval)."""
+
+
+def changes(before: Run, after: Run, least: float) -> Iterator[Change]:
+    """Everything that both runs measured; a change of a smaller share than ``least`` is none."""
+    known = {row.key: row for row in rows(before)}
+    for row in rows(after):
+        if row.key not in known:
+            continue
+        for metric in METRICS:
+            one, other = known[row.key].estimate(metric), row.estimate(metric)
+            if one and other and one.median > 0:
+                ratio = other.median / one.median
+                verdict = _verdict(metric, one, other, ratio, least)
+                yield Change(*row.key, metric, one, other, ratio, verdict)
+
+
+def _verdict(metric: str, one: Estimate, other: Estimate, ratio: float, least: float) -> str:
+    if one.low is None or other.low is None:
+        return "unsure"
+    if one.overlaps(other) or abs(ratio - 1) < least:
+        return "same"
+    return "better" if (ratio > 1) == (metric in HIGHER_IS_BETTER) else "worse"
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("before")
+@click.argument("after")
+@click.option(
+    "--least",
+    default=5.0,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    help="Changes of less than so many percent are none.",
+)
+@click.option("--json", "to_json", is_flag=True, help="Print JSON.")
+@reports_errors
+def main(before: str, after: str, least: float, to_json: bool) -> None:
+    """Say what changed from the result BEFORE to AFTER (files, or ids in results/).
+
+    A change counts where the 95% intervals do not overlap. Exit status 1 if anything got worse.
+    """
+    one, other = read(find(before)), read(find(after))
+    if one.workload_name != other.workload_name:
+        raise UsageError(
+            f"{one.workload_name} and {other.workload_name} are two workloads: nothing to compare"
+        )
+    found = list(changes(one, other, least / 100))
+    if not found:
+        raise UsageError("these results have no server, case and level in common")
+    if to_json:
+        click.echo(json.dumps([asdict(change) for change in found], indent=2, ensure_ascii=False))
+    else:
+        _show(found)
+    if one.machine != other.machine:
+        say("these results come from different machines, or the machine was changed")
+    sys.exit(1 if any(change.verdict == "worse" for change in found) else 0)
+
+
+_STYLES = {"better": "green", "worse": "red", "same": "dim", "unsure": "yellow"}
+
+
+def _show(found: list[Change]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("server", "case", "level", "metric"):
+        table.add_column(heading)
+    for heading in ("before", "after", "ratio", ""):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in found:
+        table.add_row(
+            one.target,
+            one.case,
+            f"{one.level:g}",
+            one.metric,
+            shown(one.before),
+            shown(one.after),
+            f"{one.ratio:.2f}",
+            Text(one.verdict, style=_STYLES[one.verdict]),
+        )
+    result.print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""What a load generator is asked to do, and what it tells."""
+
+import os
+import resource
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.result import Errors, Latency
+from bench.workload import Model
+from harness.errors import TaskError
+from harness.processes import spawn, stop
+from harness.toolchains import find_program, search_path
+
+GRACE = 60.0
+"""Seconds that a load generator may take beyond its duration and timeout."""
+
+
+class OutOfOrder(TaskError):
+    """A load generator did not do what it was asked."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """A load."""
+
+    url: str
+    """The server, without a trailing slash."""
+    paths: Sequence[str]
+    """Request targets, in turn, or at random."""
+    random: bool
+    model: Model
+    level: float
+    duration: float | None
+    """Seconds; None where ``requests`` are counted."""
+    requests: int | None
+    calls: int
+    timeout: float
+    threads: int
+    headers: dict[str, str]
+    folder: Path
+    """For files of the generator's own."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a load generator found."""
+
+    command: list[str]
+    requests: int
+    """Answered with 200, in time."""
+    seconds: float
+    latency: Latency | None
+    errors: Errors
+    cpu: float
+    """Seconds of CPU time that the generator used."""
+    output: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A program that has ended by itself."""
+
+    output: str
+    seconds: float
+    cpu: float
+
+
+def run(command: Sequence[str], order: Order) -> Ended:
+    """Run a generator's program to its end; it is stopped with whatever interrupts this."""
+    program = find_program(command[0])
+    if program is None:
+        raise OutOfOrder(f"{command[0]} is missing: `just setup` brings it")
+    bound = (order.duration or 0) + (order.requests or 0) * order.timeout + order.timeout + GRACE
+    env = os.environ | {"PATH": search_path()}
+    log = order.folder / "generator.txt"
+    before, began = _children(), time.monotonic()
+    with log.open("w") as output:
+        process = spawn([program, *command[1:]], cwd=order.folder, env=env, output=output)
+        try:
+            status = process.wait(bound)
+        except subprocess.TimeoutExpired:
+            raise OutOfOrder(f"{command[0]} did not end within {bound:.0f} s") from None
+        finally:
+            stop(process, grace=2)
+    told = log.read_text(errors="replace")
+    if status:
+        raise OutOfOrder(f"{command[0]} ended with status {status}:\n{told.strip()[-800:]}")
+    return Ended(told, time.monotonic() - began, _children() - before)
+
+
+def _children() -> float:
+    """CPU seconds of all children that have ended, and of theirs (getrusage(2))."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def percentiles(milliseconds: Sequence[float]) -> Latency | None:
+    """The latency of sorted samples, by the nearest rank."""
+    if not milliseconds:
+        return None
+
+    def at(share: float) -> float:
+        return milliseconds[min(int(share * len(milliseconds)), len(milliseconds) - 1)]
+
+    return Latency(
+        p50=at(0.5), p75=at(0.75), p90=at(0.9), p99=at(0.99), p99_9=at(0.999), max=milliseconds[-1]
+    )

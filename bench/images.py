@@ -1,0 +1,40 @@
+"""The generated images: in a folder, and in GridFS."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import gridfs
+import pymongo
+
+import spec
+from bench.workload import Images
+from harness.paths import RUN
+from harness.services import Services
+
+Progress = Callable[[int], None]
+
+
+def prepare(images: Images, services: Services, progress: Progress) -> tuple[Path, list[str]]:
+    """Make the images where they are not there yet; gives their folder and request targets."""
+    folder = RUN / "images" / f"{images.count}-1"
+    spec.write_images(folder, images.count, progress=progress)
+    names = [f"{index:05}.png" for index in range(images.count)]
+    if images.endpoint == "/gridfs":
+        _upload(folder, names, services.mongodb_url, progress)
+    return folder, [f"{images.endpoint}/{name}" for name in names]
+
+
+def _upload(folder: Path, names: list[str], url: str, progress: Progress) -> None:
+    with pymongo.MongoClient[dict[str, object]](url) as client:
+        database = client.get_default_database()
+        bucket = gridfs.GridFSBucket(database)
+        there = {
+            file["filename"]: file["length"]
+            for file in database["fs.files"].find({"metadata.image": True})
+        }
+        for count, name in enumerate(names, 1):
+            content = (folder / name).read_bytes()
+            if there.get(name) != len(content):
+                metadata = {"contentType": spec.content_type(name), "image": True}
+                bucket.upload_from_stream(name, content, metadata=metadata)
+            progress(count)

@@ -1,0 +1,103 @@
+"""Where a run takes place: the machine, its limits, and the versions of what is on it."""
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import psycopg
+import pymongo
+
+from bench.result import Machine
+from harness.paths import ROOT
+from harness.services import Services
+from harness.toolchains import version_of
+
+_KERNEL = (
+    *("net/core/somaxconn", "net/ipv4/tcp_max_syn_backlog", "net/ipv4/ip_local_port_range"),
+    *("net/ipv4/tcp_tw_reuse", "net/ipv4/tcp_fin_timeout", "fs/file-max"),
+)
+
+
+def raise_limits() -> None:
+    """Allow as many open files as the system lets this process: a connection is one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def describe() -> Machine:
+    """The machine, as it is now."""
+    limits = {name.replace("/", "."): _read(Path("/proc/sys") / name) for name in _KERNEL}
+    limits["open files"] = str(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    limits["cgroup cpu.max"] = _read(Path("/sys/fs/cgroup/cpu.max"))
+    return Machine(
+        system=_system(),
+        kernel=platform.release(),
+        cpu=_cpu(),
+        cores=len(os.sched_getaffinity(0)),
+        memory=psutil.virtual_memory().total,
+        governor=_read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")) or None,
+        limits={name: value for name, value in limits.items() if value},
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        return " ".join(path.read_text().split())
+    except OSError:
+        return ""
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return platform.system()
+
+
+def _cpu() -> str:
+    lines = _read_lines(Path("/proc/cpuinfo"))
+    return next((line.split(":")[1].strip() for line in lines if "model name" in line), "unknown")
+
+
+def _read_lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def versions(services: Services) -> dict[str, str]:
+    """Of what measures, and of the databases."""
+    found = {"python": platform.python_version(), "wrk": _version("wrk", "--version")}
+    found["h2load"] = _version("h2load", "--version")
+    with pymongo.MongoClient[dict[str, object]](services.mongodb_url) as client:
+        found["mongodb"] = client.server_info()["version"]
+    with psycopg.connect(services.database_url) as connection:
+        found["postgresql"] = connection.info.parameter_status("server_version") or ""
+    return found
+
+
+def _version(program: str, argument: str) -> str:
+    version = version_of(program, argument)
+    return ".".join(map(str, version)) if version else "not there"
+
+
+def commit() -> str:
+    """The commit that is checked out, with ``+`` where files were changed since."""
+    try:
+        told = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return told.stdout.strip()
+
+
+def command() -> list[str]:
+    """How this program was asked."""
+    return ["just", "bench", *sys.argv[1:]]

@@ -1,0 +1,48 @@
+"""What a run consists of, in order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.workload import Case, Workload
+from harness.catalog import Target
+
+_AROUND = 3.0
+"""Seconds that a turn takes beside its load, to show the time that is left."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One server, freshly started in one case, measured once at one level."""
+
+    target: Target
+    case: Case
+    level: float
+    repeat: int
+    warmup: float
+    seconds: float
+    """About how long it takes."""
+
+    @property
+    def key(self) -> tuple[str, str, float, int]:
+        """What tells it from all other turns of a run."""
+        return self.target.name, self.case.name, self.level, self.repeat
+
+
+def turns(workload: Workload, targets: Sequence[Target]) -> list[Turn]:
+    """The servers take turns at each level, repeat by repeat: A B C, A B C.
+
+    So what changes on the machine while a run lasts changes for all of them.
+    """
+    return [
+        _turn(workload, target, case, level, repeat)
+        for repeat in range(1, workload.repeats + 1)
+        for case in workload.case
+        for level in workload.load.levels
+        for target in targets
+    ]
+
+
+def _turn(workload: Workload, target: Target, case: Case, level: float, repeat: int) -> Turn:
+    warmup = target.deployment.warmup if workload.warmup is None else workload.warmup
+    load = workload.load.duration_of(level) or workload.load.timeout
+    return Turn(target, case, level, repeat, warmup, _AROUND + warmup + load)

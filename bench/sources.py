@@ -1,0 +1,95 @@
+"""Counters of the data sources: they show that each request had its work done."""
+
+import json
+import urllib.request
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlsplit
+
+import psycopg
+import pymongo
+
+from bench.result import Sources
+from bench.workload import part_of
+from harness.services import Services
+from harness.services.mongodb import DATABASE
+
+
+@dataclass(frozen=True)
+class Counter:
+    """One data source."""
+
+    name: str
+    url: str
+    read: Callable[[], int]
+    """What it has counted so far."""
+    per_path: dict[str, int]
+    """What a request for a path costs it at least."""
+
+    def least(self, paths: Sequence[str], requests: int, threads: int) -> int:
+        """What so many answers cannot have done without, the paths being asked for in turn."""
+        costs = [self.per_path[path] for path in paths]
+        if len(set(costs)) == 1:
+            return requests * costs[0]
+        rounds = requests // len(paths) - threads
+        return max(rounds, 0) * sum(costs)
+
+
+def counters(paths: Sequence[str], services: Services, request_id: str) -> list[Counter]:
+    """The sources that these paths make use of."""
+    uses: dict[str, tuple[str, Callable[[], int]]] = {
+        "mongodb": (services.mongodb_url, lambda: _finds(services.mongodb_url)),
+        "postgresql": (services.database_url, lambda: _scans(services.database_url)),
+        "upstream": (services.slow_api_url, lambda: _calls(services.slow_api_url, request_id)),
+    }
+    found = []
+    for name, (url, read) in uses.items():
+        per_path = {path: _cost(name, path) for path in paths}
+        if any(per_path.values()):
+            found.append(Counter(name, url, read, per_path))
+    return found
+
+
+def told(counter: Counter, before: int, least: int, *, exactly: bool = False) -> Sources:
+    """What was counted since."""
+    return Sources.model_validate(
+        {"name": counter.name, "counted": counter.read() - before, "least": least}
+        | {"exactly": exactly}
+    )
+
+
+def _cost(source: str, path: str) -> int:
+    match source, part_of(path):
+        case "mongodb", "mongo":
+            return 1  # find
+        case "mongodb", "gridfs":
+            return 2  # find in fs.files, then in fs.chunks
+        case "postgresql", "agents":
+            return 1  # scan of agentfeatures
+        case "upstream", "slow_api":
+            return int(dict(parse_qsl(urlsplit(path).query)).get("calls", "10"))
+    return 0
+
+
+def _finds(url: str) -> int:
+    """Find and aggregate commands (serverStatus, opcounters and metrics.commands)."""
+    with pymongo.MongoClient[dict[str, object]](url, serverSelectionTimeoutMS=5_000) as client:
+        status = client[DATABASE].command("serverStatus")
+        commands = status["metrics"]["commands"]
+        return int(status["opcounters"]["query"]) + int(commands["aggregate"]["total"])
+
+
+def _scans(url: str) -> int:
+    """Scans of the table of agents (PostgreSQL documentation, 27.2.19, pg_stat_all_tables)."""
+    query = (
+        "SELECT seq_scan + coalesce(idx_scan, 0) FROM pg_stat_user_tables "
+        "WHERE relname = 'agentfeatures'"
+    )
+    with psycopg.connect(url, connect_timeout=5) as connection:
+        row = connection.execute(query).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _calls(url: str, request_id: str) -> int:
+    with urllib.request.urlopen(f"{url}stats?id={request_id}", timeout=10) as response:  # noqa: S310
+        return int(json.load(response)["calls"])

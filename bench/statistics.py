@@ -1,0 +1,41 @@
+"""What repeats tell: a median, and how sure it is."""
+
+import random
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_RESAMPLES = 5_000
+_SEED = 1
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A median with its 95% interval; with one repeat alone there is no interval."""
+
+    median: float
+    low: float | None
+    high: float | None
+    repeats: int
+
+    def overlaps(self, other: "Estimate") -> bool:
+        """Whether the two cannot be told apart: intervals overlap, or there are none."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return True
+        return self.low <= other.high and other.low <= self.high
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """The median of some repeats with its percentile bootstrap interval.
+
+    Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13. The resampling is
+    seeded: the same values always give the same interval.
+    """
+    if len(values) < 2:
+        return Estimate(values[0], None, None, len(values))
+    draw = random.Random(_SEED)
+    medians = sorted(
+        statistics.median(draw.choices(values, k=len(values))) for _ in range(_RESAMPLES)
+    )
+    low, high = medians[round(0.025 * _RESAMPLES)], medians[round(0.975 * _RESAMPLES) - 1]
+    return Estimate(statistics.median(values), low, high, len(values))

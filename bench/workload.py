@@ -1,0 +1,209 @@
+"""Workloads: what is asked of servers, under which load, how often."""
+
+import difflib
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from harness.errors import UsageError
+from harness.manifest import Part, Text
+from harness.paths import ROOT
+
+WORKLOADS = ROOT / "bench" / "workloads"
+
+Model = Literal["closed", "connection rate", "constant rate"]
+UNITS: dict[str, str] = {
+    "closed": "connections",
+    "connection rate": "connections/s",
+    "constant rate": "requests/s",
+}
+"""What a level counts, by load model."""
+
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(gt=0)]
+Level = Annotated[float, Field(gt=0)]
+Setting = Annotated[str, Field(pattern=r"^[1-9][0-9]*$")]
+SettingName = Literal["WORKERS", "THREADS", "MONGODB_POOL_SIZE", "DATABASE_POOL_SIZE"]
+Settings = dict[SettingName, Setting]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Load(_Model):
+    """A load model, and how much of it.
+
+    - ``closed``: as many connections as the level says; each sends its next request once it has the
+      answer. Ends after ``duration`` seconds, or after ``requests`` in all.
+    - ``connection rate``: the level is how many connections are opened each second, for
+      ``duration`` seconds; each makes ``calls`` requests, one after the other, and closes.
+    - ``constant rate``: the level is how many requests are due each second, for ``duration``
+      seconds, whatever the server does. Latency counts from when a request was due.
+    """
+
+    model: Model
+    levels: list[Level] = Field(min_length=1)
+    duration: Positive | list[Positive] | None = None
+    """Seconds of each level, or of all."""
+    requests: Count | None = None
+    """Closed model: how many in all, in place of a duration."""
+    calls: Count = 10
+    """Connection rate: requests a connection."""
+    timeout: Positive = 5.0
+    """Seconds after which a request counts as an error."""
+    threads: Count = 1
+    """Threads or processes of the load generator."""
+
+    @model_validator(mode="after")
+    def _is_bounded(self) -> "Load":
+        if (self.duration is None) == (self.requests is None):
+            raise ValueError("give either duration or requests")
+        if self.requests and self.model != "closed":
+            raise ValueError("requests are for the closed model")
+        if isinstance(self.duration, list) and len(self.duration) != len(self.levels):
+            raise ValueError("duration needs as many members as levels, or one number")
+        if self.model != "constant rate" and any(level % 1 for level in self.levels):
+            raise ValueError("levels must be whole numbers of connections")
+        return self
+
+    def duration_of(self, level: float) -> float | None:
+        """Seconds that a level takes; None where requests are counted."""
+        if isinstance(self.duration, list):
+            return self.duration[self.levels.index(level)]
+        return self.duration
+
+
+class Images(_Model):
+    """The generated images, in random order, in place of a list of paths."""
+
+    endpoint: Literal["/files", "/gridfs"]
+    count: Count = 10_000
+
+
+class Case(_Model):
+    """One way in which every server is set; each is measured in full."""
+
+    name: Text
+    settings: Settings = {}
+
+
+class Changes(_Model):
+    """What ``--quick`` and the command line put in place of a workload's own numbers."""
+
+    levels: list[Level] | None = None
+    duration: Positive | list[Positive] | None = None
+    requests: Count | None = None
+    calls: Count | None = None
+    timeout: Positive | None = None
+    threads: Count | None = None
+    repeats: Count | None = None
+    warmup: Annotated[float, Field(ge=0)] | None = None
+    images: Count | None = None
+
+
+class Workload(_Model):
+    """All that is needed to repeat a measurement."""
+
+    title: Text
+    about: Text
+    """What it tells, and which published run it repeats."""
+    paths: list[Annotated[str, Field(pattern=r"^/")]] = []
+    """What is requested, in turn."""
+    images: Images | None = None
+    servers: list[Text] = Field(default=["all"], min_length=1)
+    """What is measured unless the command line says otherwise."""
+    load: Load
+    case: list[Case] = Field(default=[Case(name="1 worker", settings={"WORKERS": "1"})])
+    repeats: Count = 3
+    warmup: Annotated[float, Field(ge=0)] | None = None
+    """Seconds of load before measuring; None for as long as each server's manifest says."""
+    samples: Annotated[float, Field(ge=0)] = 4.0
+    """Responses a second that are compared with the contract while the load runs."""
+    quick: Changes
+
+    @field_validator("paths")
+    @classmethod
+    def _parts_are_known(cls, paths: list[str]) -> list[str]:
+        for path in paths:
+            part_of(path)
+        return paths
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> "Workload":
+        if bool(self.paths) == bool(self.images):
+            raise ValueError("give either paths or images")
+        names = [case.name for case in self.case]
+        if len(set(names)) < len(names):
+            raise ValueError("two cases have one name")
+        return self
+
+    @property
+    def parts(self) -> set[str]:
+        """The parts of the contract that it needs."""
+        return {part_of(path) for path in (self.paths or [f"{self.images_endpoint}/0.png"])}
+
+    @property
+    def images_endpoint(self) -> str:
+        """Where images are asked for."""
+        return self.images.endpoint if self.images else ""
+
+    def changed(self, changes: Changes) -> "Workload":
+        """The workload with some of its numbers replaced, checked again."""
+        told = changes.model_dump(exclude_none=True)
+        own = self.model_dump()
+        load = own["load"]
+        if "duration" in told:
+            load["requests"] = None
+        if "requests" in told:
+            load["duration"] = None
+        if "levels" in told and "duration" not in told and isinstance(load["duration"], list):
+            load["duration"] = load["duration"][0]
+        load |= {name: told[name] for name in told if name in Load.model_fields}
+        own |= {name: told[name] for name in ("repeats", "warmup") if name in told}
+        if "images" in told and own["images"]:
+            own["images"]["count"] = told["images"]
+        return _checked(own, "the changed workload")
+
+
+def part_of(path: str) -> str:
+    """The part of the contract that a request target belongs to."""
+    first = urlsplit(path).path.split("/")[1]
+    part = {"index": "text"}.get(first, first)
+    if part not in get_args(Part):
+        raise ValueError(f"{path} belongs to no part of the contract")
+    return part
+
+
+def load_workload(name: str) -> Workload:
+    """Read and check a workload, by its name or its path; an error names each wrong field."""
+    path = Path(name) if name.endswith(".toml") else WORKLOADS / f"{name}.toml"
+    try:
+        return _checked(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+    except FileNotFoundError:
+        near = difflib.get_close_matches(name, workload_names(), n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else "`just bench --list` shows them"
+        raise UsageError(f"there is no workload {name!r}: {hint}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not valid TOML: {error}") from error
+
+
+def workload_names() -> list[str]:
+    """The workloads that come with the repository."""
+    return sorted(path.stem for path in WORKLOADS.glob("*.toml"))
+
+
+def _checked(told: dict[str, Any], where: str) -> Workload:
+    try:
+        return Workload.model_validate(told)
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(map(str, fault['loc'])) or 'workload'}: "
+            f"{re.sub('^Value error, ', '', fault['msg'])}"
+            for fault in error.errors()
+        )
+        raise UsageError(f"{where}: {faults}") from error

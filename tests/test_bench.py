@@ -1,0 +1,206 @@
+"""What has not passed is not measured, and what goes wrong under load gives no figure."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import spec
+from bench import result
+from bench.measure import Around
+from bench.result import Run, find, read, schema
+from bench.run import go, require_conformance, start
+from bench.workload import Changes, Workload, load_workload
+from harness.catalog import Target, find_target
+from harness.errors import TaskError
+from harness.paths import ROOT
+from harness.services import Services, services
+from tests.tasks import run
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def around() -> Iterator[Services]:
+    with services() as held:
+        yield held
+
+
+@pytest.fixture(scope="module")
+def wrong() -> Target:
+    return find_target("wrong/wrong", ROOT / "tests")
+
+
+@pytest.fixture
+def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that names the fault of the wrong server."""
+    path = tmp_path / "fault"
+    path.write_text("")
+    monkeypatch.setenv("FAULT_FILE", str(path))
+    monkeypatch.setattr(result, "RESULTS", tmp_path / "results")
+    return path
+
+
+def workload(path: str, levels: list[float]) -> Workload:
+    changes = Changes(levels=levels, duration=2, repeats=2, warmup=1)
+    plain = load_workload("text").changed(changes)
+    return plain.model_copy(update={"paths": [path], "samples": 10.0})
+
+
+def measured(target: Target, around: Services, what: Workload) -> Run:
+    made = start("test", what, [target], around, quick=True)
+    go(made, [target], Around(what, around, spec.FILES, what.paths), lambda *_: None)
+    return made
+
+
+def test_a_wrong_byte_is_not_measured(
+    wrong: Target, around: Services, faults: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conformance.verdict.RUN", faults.parent)
+    faults.write_text("index-other-byte")
+    with pytest.raises(TaskError, match="did not pass conformance and cannot be measured"):
+        require_conformance([wrong])
+
+
+@pytest.mark.parametrize(
+    ("fault", "path", "levels", "told"),
+    [
+        ("", "/mongo", [5, 30], ""),
+        ("wrong-under-load", "/index", [5], ""),
+        ("wrong-under-load", "/index", [5, 40], "expected  b'Hello, World!'"),
+        ("cached-article", "/mongo", [5], "mongodb counted"),
+        ("cached-agents", "/agents", [5], "postgresql counted"),
+    ],
+)
+def test_wrong_under_load(
+    wrong: Target,
+    around: Services,
+    faults: Path,
+    fault: str,
+    path: str,
+    levels: list[float],
+    told: str,
+) -> None:
+    require_conformance([wrong])
+    faults.write_text(fault)
+    made = measured(wrong, around, workload(path, levels))
+    assert made.complete
+    if told:
+        assert made.measurements == []
+        assert made.failures[-1].disqualifies
+        assert told in made.failures[-1].why
+    else:
+        assert made.failures == []
+        assert len(made.measurements) == len(levels) * 2
+        for one in made.measurements:
+            assert one.checked.during
+            assert one.checked.after
+            assert one.requests > 0
+            assert one.cpu.server > 0
+            assert one.memory.peak >= one.memory.rest > 0
+
+
+def ids(text: str) -> str:
+    found = re.search(r"results/([\w.-]+)\.json", text)
+    assert found, text
+    return found[1]
+
+
+def test_a_quick_bench_of_two_servers() -> None:
+    words = ("mongo-small", "--quick", "--case", "WORKERS=1", "tornado", "aiohttp/aiohttp")
+    done = run("bench", *words, timeout=500)
+    assert done.returncode == 0, done.stderr
+    path = ROOT / "results" / f"{ids(done.stderr)}.json"
+    told = json.loads(path.read_text())
+    jsonschema.validate(told, schema())
+    made = read(path)
+    assert made.complete
+    assert {one.target for one in made.measurements} == {"tornado/tornado", "aiohttp/aiohttp"}
+    turns = [(one.repeat, one.target) for one in made.measurements]
+    assert turns == sorted(turns, key=lambda turn: turn[0]), "servers take turns"
+    for one in made.measurements:
+        assert one.sources[0].counted >= one.requests
+        assert one.cpu.database
+        assert one.errors.total == 0
+        assert one.cpu.observer < 0.03 * one.seconds, "measuring costs too much"
+    same = run("compare", made.id, made.id)
+    assert same.returncode == 0, same.stdout
+
+
+def test_compare_tells_a_regression(tmp_path: Path, around: Services, wrong: Target) -> None:
+    require_conformance([wrong])
+    made = measured(wrong, around, workload("/index", [5]))
+    slower = made.model_copy(deep=True)
+    for one in slower.measurements:
+        one.rate /= 2
+    paths = []
+    for name, one_run in (("before", made), ("after", slower)):
+        path = tmp_path / f"{name}.json"
+        path.write_text(one_run.model_dump_json())
+        paths.append(str(path))
+    done = run("compare", *paths)
+    assert done.returncode == 1
+    assert re.search(r"requests/s .* worse", done.stdout)
+    assert run("compare", *reversed(paths)).returncode == 0
+    (tmp_path / "other.json").write_text('{"schema_version": 2}')
+    refused = run("compare", paths[0], str(tmp_path / "other.json"))
+    assert refused.returncode == 2
+    assert "schema_version is 2" in refused.stderr
+
+
+def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    words = ["./just", "bench", "text", "--quick", "--repeats", "4", "tornado"]
+    with (tmp_path / "log").open("w") as log:
+        task = subprocess.Popen(words, cwd=ROOT, stderr=log, start_new_session=True)
+    before = time.time()
+    try:
+        while True:
+            new = [p for p in (ROOT / "results").glob("text-*.json") if p.stat().st_mtime > before]
+            if new and read(new[0]).measurements:
+                break
+            assert task.poll() is None, (tmp_path / "log").read_text()
+            time.sleep(0.1)
+        os.killpg(task.pid, signal.SIGINT)
+        assert task.wait(30) == 130
+    finally:
+        if task.poll() is None:
+            os.killpg(task.pid, signal.SIGKILL)
+    stopped = read(new[0])
+    assert not stopped.complete
+    assert 0 < len(stopped.measurements) < 4
+    assert run("bench", "--resume", stopped.id, timeout=300).returncode == 0
+    ended = read(find(stopped.id))
+    assert ended.complete
+    assert ended.measurements[: len(stopped.measurements)] == stopped.measurements
+    assert [one.repeat for one in ended.measurements] == [1, 2, 3, 4]
+    again = run("bench", "--resume", stopped.id)
+    assert again.returncode == 2
+    assert "was finished" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("txt",), "did you mean text"),
+        ((), "give a WORKLOAD"),
+        (("text", "tornadoo"), "did you mean tornado"),
+        (("mongo-small", "nginx"), "none of these servers serves what the workload asks for"),
+        (("text", "--levels", "many", "tornado"), "--levels: 'many' is no list of numbers"),
+        (("text", "--repeats", "0", "tornado"), "--repeats"),
+        (("text", "--case", "WORKERS", "tornado"), "--case: 'WORKERS' is not of the form"),
+        (("text", "--case", "WORKERS=x", "tornado"), "--case: settings.WORKERS"),
+        (("--resume", "nothing"), "there is no result 'nothing'"),
+    ],
+)
+def test_bad_usage(words: tuple[str, ...], told: str) -> None:
+    done = run("bench", *words)
+    assert done.returncode == 2, done.stderr
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr

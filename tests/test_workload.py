@@ -1,0 +1,104 @@
+"""Workloads say all that is needed to repeat a run; mistakes in them are refused by field."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.statistics import estimate
+from bench.workload import Changes, load_workload, workload_names
+from harness.catalog import find_targets
+from harness.errors import UsageError
+
+PUBLISHED = {
+    *("text-rate", "text", "json", "mongo-small", "mongo-big", "sleep-threads", "files", "gridfs"),
+    *("mix", "agents", "json-constant", "agents-constant", "fan-out"),
+}
+
+
+def test_every_published_run_is_there() -> None:
+    assert set(workload_names()) >= PUBLISHED
+
+
+@pytest.mark.parametrize("name", workload_names())
+def test_a_workload_names_servers_that_exist_and_has_a_quick_form(name: str) -> None:
+    workload = load_workload(name)
+    assert find_targets(tuple(workload.servers))
+    quick = workload.changed(workload.quick)
+    seconds = [quick.load.duration_of(level) or 5 for level in quick.load.levels]
+    assert sum(seconds) * quick.repeats * len(quick.case) <= 20
+
+
+def test_the_mix_has_thirty_requests() -> None:
+    assert len(load_workload("mix").paths) == 30
+
+
+VALID = """
+title = "T"
+about = "A"
+paths = ["/index"]
+[load]
+model = "closed"
+levels = [1]
+duration = 1
+[quick]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('title = "T"', "", "title: Field required"),
+        ('"/index"', '"/other"', "paths: /other belongs to no part of the contract"),
+        ('"/index"', '"index"', "paths.0: String should match pattern"),
+        ('paths = ["/index"]', "", "give either paths or images"),
+        ('"closed"', '"open"', "load.model: Input should be 'closed'"),
+        ("[1]", "[0]", "load.levels.0: Input should be greater than 0"),
+        ("[1]", "[1.5]", "load: levels must be whole numbers of connections"),
+        ("duration = 1", "", "load: give either duration or requests"),
+        ("duration = 1", "duration = [1, 2]", "load: duration needs as many members as levels"),
+        ("duration = 1", "duration = 1\nrate = 3", "load.rate: Extra inputs are not permitted"),
+        ("[quick]", '[[case]]\nname = "c"\nsettings = {PORT = "1"}\n[quick]', "case.0.settings"),
+        ("[quick]", "[quick]\nrepeats = 0", "quick.repeats: Input should be greater than 0"),
+        ("[load]", "[load", "not valid TOML"),
+    ],
+)
+def test_a_mistake_is_refused_by_field(tmp_path: Path, old: str, new: str, told: str) -> None:
+    assert old in VALID
+    path = tmp_path / "mine.toml"
+    path.write_text(VALID.replace(old, new, 1))
+    with pytest.raises(UsageError) as refused:
+        load_workload(str(path))
+    assert told in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+def test_an_unknown_workload_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="did you mean text"):
+        load_workload("txt")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "value"),
+    [
+        ({"levels": [7]}, "levels", [7]),
+        ({"duration": 9}, "duration", 9),
+        ({"requests": 50}, "requests", 50),
+        ({"timeout": 3}, "timeout", 3),
+    ],
+)
+def test_numbers_are_overridden(changes: dict[str, Any], field: str, value: object) -> None:
+    workload = load_workload("text").changed(Changes.model_validate(changes))
+    assert getattr(workload.load, field) == value
+
+
+def test_an_interval_holds_the_median_and_tells_apart_what_differs() -> None:
+    slow, fast = estimate([10, 11, 12, 11, 10]), estimate([20, 21, 22, 21, 20])
+    assert slow.low is not None
+    assert slow.high is not None
+    assert slow.low <= slow.median <= slow.high
+    assert (slow.median, slow.low, slow.high) == (11, 10, 12)
+    assert not slow.overlaps(fast)
+    assert slow.overlaps(estimate([12, 13, 14]))
+    assert estimate([5.0]).low is None
+    assert estimate([5.0]).overlaps(slow), "a single repeat cannot be told apart"
