@@ -57,6 +57,10 @@ images *ARGS: _environment
 test *ARGS: lint
     @{{ python }} -m pytest "$@"
 
+# Run servers' own linters and tests: check [NAME…]
+check *ARGS: _environment
+    @{{ python }} -m harness check "$@"
+
 # Check style and types
 lint: _environment
     @.venv/bin/ruff check --quiet

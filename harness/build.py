@@ -33,11 +33,12 @@ def build(server: Server) -> None:
             return
         say(f"building {server.name}")
         for command in recipe.run:
-            _run(server, command)
+            run_in(server, command)
         stamp.write_text(wanted)
 
 
-def _run(server: Server, command: list[str]) -> None:
+def run_in(server: Server, command: list[str]) -> None:
+    """Run a command of the manifest in the server's folder; an error has what it printed."""
     try:
         done = subprocess.run(
             command,

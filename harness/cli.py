@@ -15,7 +15,7 @@ from rich.table import Table
 
 import spec
 from harness import doctor as checks
-from harness.build import build
+from harness.build import build, run_in
 from harness.catalog import find_servers, find_target, find_targets
 from harness.console import progress, result, say
 from harness.errors import TaskError, UsageError
@@ -144,6 +144,26 @@ def setup(names: tuple[str, ...]) -> None:
     for server in {target.server.name: target.server for target in targets}.values():
         build(server)
         say(f"{server.name} is ready")
+
+
+@main.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@reports_errors
+def check(names: tuple[str, ...]) -> None:
+    """Run the linters and tests of servers' own, as their manifests name them."""
+    servers = {one.server.name: one.server for one in find_targets(names or ("all",))}
+    failed = []
+    for server in servers.values():
+        try:
+            for command in server.manifest.checks:
+                build(server)
+                run_in(server, command)
+                click.echo(f"ok      {server.name}: {' '.join(command)}")
+        except TaskError as error:
+            click.echo(f"FAILED  {server.name}: {error}", err=True)
+            failed.append(server.name)
+    if failed:
+        raise TaskError(f"{', '.join(failed)} did not pass")
 
 
 @main.command()

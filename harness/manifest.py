@@ -74,6 +74,8 @@ class Manifest(_Model):
     needs: list[Need] = []
     """Toolchains (:mod:`harness.toolchains`) that the machine must have."""
     build: Build | None = None
+    checks: list[Command] = []
+    """Its own linters and tests, run in its folder by ``just check`` once it is built."""
     deployment: list[Deployment] = Field(min_length=1)
 
     @model_validator(mode="after")

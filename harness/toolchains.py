@@ -85,7 +85,7 @@ def _has_locust() -> bool:
 
 _RUBY = (
     *("ruby", "ruby-dev", "bundler", "ruby-eventmachine", "ruby-http-parser.rb"),
-    *("ruby-em-http-request", "ruby-pg", "ruby-bson", "ruby-rspec"),
+    *("ruby-em-http-request", "ruby-pg", "ruby-bson", "ruby-rspec", "rubocop"),
 )
 
 TOOLCHAINS = {

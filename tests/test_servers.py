@@ -43,6 +43,13 @@ def test_every_server_keeps_the_contract(tmp_path: Path) -> None:
     assert [suite.get("name") for suite in suites] == [target.name for target in targets]
 
 
+def test_servers_pass_their_own_checks() -> None:
+    done = run("check", timeout=900)
+    assert done.returncode == 0, done.stderr
+    for name in ("eventmachine", "express", "play"):
+        assert f"ok      {name}: " in done.stdout
+
+
 def test_a_change_to_a_server_ends_its_verdict() -> None:
     target = find_target("tornado")
     added = target.server.folder / "added-by-a-test.txt"

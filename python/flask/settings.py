@@ -46,9 +46,3 @@ def folder(name: str) -> Path:
     if name not in os.environ or not path.is_dir():
         raise ValueError(f"{name} must be a folder, not {os.environ.get(name, '')!r}")
     return path.resolve()
-
-
-if __name__ == "__main__":
-    # Checks the settings, adds their defaults, and becomes the command that it is given.
-    os.environ |= {name: str(value) for name, value in from_environment().items()}
-    os.execv(sys.argv[1], sys.argv[1:])  # noqa: S606

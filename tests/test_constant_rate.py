@@ -1,0 +1,224 @@
+"""The constant-rate load against servers that stall, fail and close."""
+
+import asyncio
+import contextlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from bench.generators import locust
+from bench.generators.order import Order, Outcome
+from bench.result import Errors
+from harness.errors import UsageError
+from harness.paths import ROOT, TOOLS
+from harness.ports import free_port
+from harness.processes import spawn, stop, wait_until
+from harness.wheel import install_wheel
+
+pytestmark = pytest.mark.timeout(60)
+
+PERIOD, FREEZE = 4.0, 1.0
+Background = Callable[[], Coroutine[Any, Any, None]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _locust() -> None:
+    install_wheel("locust", TOOLS / "locust")
+
+
+async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer as the path says, over and over."""
+    with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+        while True:
+            path = (await reader.readuntil(b"\r\n\r\n")).split()[1]
+            if path == b"/closed":
+                break
+            if path == b"/late":
+                await asyncio.sleep(1)
+            status = 500 if path == b"/wrong" else 200
+            writer.write(b"HTTP/1.1 %d X\r\nContent-Length: 2\r\n\r\nhi" % status)
+    writer.close()
+
+
+async def freeze() -> None:
+    """Stand still at the end of every period."""
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    while True:
+        start += PERIOD
+        await asyncio.sleep(start - FREEZE - loop.time())
+        time.sleep(start - loop.time())
+
+
+@contextlib.contextmanager
+def serving(background: Background | None = None) -> Iterator[int]:
+    """Serve in a thread; gives the port."""
+    loop = asyncio.new_event_loop()
+
+    async def start() -> tuple[asyncio.Server, int]:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=1024)
+        return server, server.sockets[0].getsockname()[1]
+
+    server, port = loop.run_until_complete(start())
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    if background:
+        asyncio.run_coroutine_threadsafe(background(), loop)
+    try:
+        yield port
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        server.close()
+        for one in asyncio.all_tasks(loop):
+            one.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+
+
+def order(folder: Path, port: int, *paths: str, **changes: Any) -> Order:
+    told: dict[str, Any] = {
+        "url": f"http://127.0.0.1:{port}",
+        "paths": paths,
+        "random": False,
+        "model": "constant rate",
+        "level": 200.0,
+        "duration": 1.0,
+        "requests": None,
+        "calls": 1,
+        "timeout": 5.0,
+        "threads": 1,
+        "headers": {},
+        "folder": folder,
+    }
+    return Order(**told | changes)
+
+
+def details(output: str) -> dict[str, Any]:
+    """The line of JSON that Locust prints."""
+    told: dict[str, Any] = json.loads(next(x for x in output.splitlines() if x.startswith("{")))
+    return told
+
+
+def naive_p95(port: int, seconds: float) -> float:
+    """What one client finds that waits for its answers before it goes on, in milliseconds."""
+    client = http.client.HTTPConnection("127.0.0.1", port)
+    took = []
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        began = time.monotonic()
+        client.request("GET", "/")
+        client.getresponse().read()
+        took.append((time.monotonic() - began) * 1000)
+        time.sleep(0.005)
+    client.close()
+    return sorted(took)[int(0.95 * len(took))]
+
+
+def stalled(folder: Path) -> tuple[Outcome, float]:
+    """What Locust finds of a server that freezes, and at the same time the naive client."""
+    naive: list[float] = []
+    with serving(freeze) as port:
+        waiting = threading.Thread(target=lambda: naive.append(naive_p95(port, 3 * PERIOD)))
+        waiting.start()
+        outcome = locust.generate(order(folder, port, "/", duration=3 * PERIOD))
+        waiting.join()
+    return outcome, naive[0]
+
+
+def test_a_stall_is_not_hidden(tmp_path: Path) -> None:
+    """A quarter of the requests falls into a freeze, and waits for what is left of it."""
+    theory = pytest.approx({"p90": 600, "p95": 800, "p99": 960}, rel=0.12)
+    for _ in range(3):
+        outcome, naive = stalled(tmp_path)
+        told = details(outcome.output)
+        found = {name: told["latency"][name] for name in ("p90", "p95", "p99")}
+        if found == theory or told["lag"]["p99"] < 50:
+            break  # else this machine had no time to send them: that proves nothing
+    assert outcome.requests == 200 * 3 * PERIOD
+    assert outcome.errors.total == 0
+    assert outcome.seconds == pytest.approx(3 * PERIOD, abs=FREEZE)
+    assert found == theory
+    assert outcome.latency is not None
+    assert outcome.latency.p99 == found["p99"]
+    assert naive < 200
+
+
+def test_errors_by_kind(tmp_path: Path) -> None:
+    """Of two processes, whose CPU time counts."""
+    paths = ("/", "/closed", "/wrong", "/late", "/")
+    with serving() as port:
+        outcome = locust.generate(order(tmp_path, port, *paths, timeout=0.5, threads=2))
+    assert outcome.errors == Errors(read=40, status=40, timeout=40)
+    assert outcome.requests == 80
+    assert outcome.cpu > details(outcome.output)["cpu"] > 0
+    assert outcome.seconds == pytest.approx(1.5, abs=0.4)
+
+
+def test_refused_connections(tmp_path: Path) -> None:
+    outcome = locust.generate(order(tmp_path, free_port(), "/"))
+    assert outcome.errors == Errors(connect=200)
+    assert (outcome.requests, outcome.latency) == (0, None)
+
+
+def test_workers_that_others_start(tmp_path: Path) -> None:
+    """As on other machines: they get the locustfile and the load from the master."""
+    options = locust.worker_options("127.0.0.1", 2)
+    with serving() as port, (tmp_path / "worker").open("w") as log:
+        worker = spawn([*locust.program(), *options], cwd=tmp_path, env=os.environ, output=log)
+        try:
+            asked = order(tmp_path, port, "/", "/wrong", threads=2)
+            outcome = locust.generate(asked, workers=["127.0.0.1"])
+            assert worker.wait(20) == 0
+        finally:
+            stop(worker)
+    assert outcome.requests == 100
+    assert outcome.errors == Errors(status=100)
+
+
+def test_the_command_for_other_machines() -> None:
+    told = locust.commands(["127.0.0.1"], 2)["127.0.0.1"]
+    assert "--processes 2 --master-host 127.0.0.1" in told
+
+
+def test_a_server_out_of_reach_of_the_workers(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="out of reach"):
+        locust.generate(order(tmp_path, 1, "/"), workers=["192.0.2.1"])
+
+
+def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from bench.generators import locust; "
+        "from tests.test_constant_rate import order; "
+        "locust.generate(order(Path(sys.argv[1]), 9, '/', duration=60.0, threads=2))"
+    )
+    log = tmp_path / "log"
+    with log.open("w") as output:
+        child = subprocess.Popen(
+            [sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, stderr=output
+        )
+        assert wait_until(lambda: len(mine(tmp_path)) == 4, timeout=20)
+        child.send_signal(signal.SIGINT)
+        child.wait(20)
+    assert mine(tmp_path) == []
+
+
+def mine(folder: Path) -> list[psutil.Process]:
+    """Processes that were started with a folder among their arguments."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if any(str(folder) in argument for argument in process.cmdline()):
+                found.append(process)
+    return found
