@@ -13,6 +13,7 @@ from rich.table import Table
 import spec
 from bench import images, machine
 from bench.generators import prepare as prepare_generator
+from bench.generators.locust import commands
 from bench.measure import Around
 from bench.plan import Turn
 from bench.result import RESULTS, Run, find, path_of, read, write
@@ -27,6 +28,7 @@ from harness.errors import UsageError
 from harness.locks import claim
 from harness.paths import RUN
 from harness.services import Services, services
+from harness.validation import faults
 
 LATEST = "the last one that was not finished"
 
@@ -82,7 +84,7 @@ def main(
             if resume
             else _begun(workload or "", names, changes, cases, around, quick=quick)
         )
-        _measure(run, targets, around, tuple(workers.split(",")) if workers else ())
+        _measure(run, targets, around, _workers(run.workload, workers))
     if to_json:
         click.echo(run.model_dump_json(indent=1))
     else:
@@ -120,8 +122,7 @@ def _changes(numbers: dict[str, str | float | None]) -> Changes:
     try:
         return Changes.model_validate(told)
     except ValidationError as error:
-        fault = error.errors()[0]
-        raise UsageError(f"--{fault['loc'][0]}: {fault['msg']}") from error
+        raise UsageError(f"--{faults(error, 'changes')}") from error
 
 
 def _numbers(name: str, text: str) -> list[float]:
@@ -138,8 +139,7 @@ def _case(text: str) -> Case:
     try:
         return Case.model_validate({"name": text, "settings": settings})
     except ValidationError as error:
-        fault = error.errors()[0]
-        raise UsageError(f"--case: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
+        raise UsageError(f"--case: {faults(error, 'case')}") from error
 
 
 def _begun(
@@ -180,6 +180,19 @@ def _resumed(name: str) -> tuple[Run, list[Target]]:
 
 def _newest_first() -> list[Path]:
     return sorted(RESULTS.glob("*.json"), key=lambda path: -path.stat().st_mtime)
+
+
+def _workers(workload: Workload, told: str | None) -> tuple[str, ...]:
+    """Other machines that put the load on, once the user has been told what to run there."""
+    if not told:
+        return ()
+    if workload.load.model != "constant rate":
+        raise UsageError("--workers are for workloads of a constant rate")
+    workers = tuple(told.split(","))
+    say("run these, on each machine its own; the servers are open to the network meanwhile:")
+    for host, command in commands(workers, workload.load.threads).items():
+        say(f"  {host}: {command}")
+    return workers
 
 
 def _measure(run: Run, targets: list[Target], around: Services, workers: tuple[str, ...]) -> None:

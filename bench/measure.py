@@ -4,13 +4,14 @@ import time
 import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
 
 from bench.answers import Contract, Sampler, WrongAnswer
 from bench.generators import Order, Outcome, generate
+from bench.generators.locust import own_address
 from bench.plan import Turn
 from bench.processes import Busy, Peak, Tree, listening_at
 from bench.result import Checked, Cpu, Measurement, Memory, Sources, now
@@ -61,7 +62,7 @@ class _Turn:
     def measure(self) -> Measurement:
         started, log = now(), self.folder / "server.log"
         settings: dict[str, str] = {
-            "HOST": "127.0.0.1",
+            "HOST": "0.0.0.0" if self.around.workers else "127.0.0.1",  # noqa: S104
             "PORT": str(free_port()),
             "FILES_DIR": str(self.around.files),
         }
@@ -85,34 +86,28 @@ class _Turn:
         """Load before it counts; gives the requests that were answered."""
         if not self.turn.warmup:
             return 0
-        load = self.workload.load
-        level = self.turn.level if load.model == "closed" else _WARM_CONNECTIONS
+        order = self._order(server)
+        level = order.level if order.model == "closed" else _WARM_CONNECTIONS
         outcome = generate(
-            Order(
-                url=server.url,
-                paths=self.around.paths,
-                random=self.workload.images is not None,
+            replace(
+                order,
                 model="closed",
                 level=min(level, _WARM_CONNECTIONS),
                 duration=max(self.turn.warmup, 1),
                 requests=None,
-                calls=1,
-                timeout=load.timeout,
                 threads=1,
                 headers={},
-                folder=self.folder,
             )
         )
         time.sleep(_SETTLE)
         return outcome.requests
 
-    def _load(self, server: Running, tree: Tree) -> tuple[Outcome, Use, Sampler]:
-        load, peak = self.workload.load, Peak(tree)
-        contract = Contract(self.around.files)
-        sampler = Sampler(Subject(server.host, server.port), contract, self.around.paths)
+    def _order(self, server: Running) -> Order:
+        load = self.workload.load
         upstream = any(counter.name == "upstream" for counter in self.counters)
-        order = Order(
-            url=server.url,
+        workers = self.around.workers
+        return Order(
+            url=f"http://{own_address(workers[0])}:{server.port}" if workers else server.url,
             paths=self.around.paths,
             random=self.workload.images is not None,
             model=load.model,
@@ -125,12 +120,17 @@ class _Turn:
             headers={"X-Request-Id": self.request_id} if upstream else {},
             folder=self.folder,
         )
+
+    def _load(self, server: Running, tree: Tree) -> tuple[Outcome, Use, Sampler]:
+        peak = Peak(tree)
+        contract = Contract(self.around.files)
+        sampler = Sampler(Subject(server.host, server.port), contract, self.around.paths)
         with ExitStack() as watching:
             watching.enter_context(peak.watched())
             watching.enter_context(sampler.sampling(self.workload.samples))
             server_cpu, database_cpu = tree.cpu(), self.databases.cpu()
             busy, observer = Busy(), time.process_time()
-            outcome = generate(order, self.around.workers)
+            outcome = generate(self._order(server), self.around.workers)
             observer = time.process_time() - observer
             machine_cpu, machine_all = busy.seconds()
             use = Use(

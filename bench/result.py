@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from bench.workload import Model, Workload
 from harness.errors import UsageError
 from harness.paths import ROOT
+from harness.validation import faults
 
 SCHEMA = 1
 RESULTS = ROOT / "results"
@@ -243,9 +244,7 @@ def read(path: Path) -> Run:
     try:
         return Run.model_validate(told)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path}: {where}: {first['msg']}") from error
+        raise UsageError(f"{path}: {faults(error, 'result')}") from error
 
 
 def find(name: str) -> Path:

@@ -38,7 +38,9 @@ def _node(folder: Path) -> dict[str, str]:
 
 
 def _scala(folder: Path) -> dict[str, str]:
-    text = "".join(path.read_text() for path in [*folder.glob("*.sbt"), *folder.glob("project/*.sbt")])
+    text = "".join(
+        path.read_text() for path in [*folder.glob("*.sbt"), *folder.glob("project/*.sbt")]
+    )
     found = re.findall(r'"([\w.-]+)"\s*%+\s*"([\w.-]+)"\s*%\s*"([^"]+)"', text)
     return {f"{group}:{name}": version for group, name, version in found}
 

@@ -14,7 +14,10 @@ _SATURATED = 0.8
 """The share of its cores that a load generator may use."""
 _OBSERVED = 0.03
 """The share of a core that measuring itself may use."""
+_LATE = 20.0
+"""Milliseconds by which a generator may miss the time at which a request is due."""
 _FAILED = 0.01
+"""The share of the requests that may fail."""
 _TOO_MUCH = 2
 """How many times what the requests need a data source may count."""
 _SLACK = 1_000
@@ -56,9 +59,13 @@ def warnings(
     found = []
     if use.others > _BUSY:
         found.append(f"the machine was busy: other programs used {use.others:.0%} of it")
-    generator = use.generator / (outcome.seconds * workload.load.threads or 1)
+    generator = outcome.busiest
+    if generator is None:
+        generator = use.generator / (outcome.seconds * workload.load.threads or 1)
     if generator > _SATURATED:
         found.append(f"the load generator used {generator:.0%} of its cores: it may be the limit")
+    if outcome.lag and outcome.lag > _LATE:
+        found.append(f"the load generator itself sent requests up to {outcome.lag:.0f} ms late")
     database = use.database or 0
     if database > use.server:
         found.append(

@@ -1,7 +1,6 @@
 """Workloads: what is asked of servers, under which load, how often."""
 
 import difflib
-import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from harness.errors import UsageError
 from harness.manifest import Part, Text
 from harness.paths import ROOT
+from harness.validation import faults
 
 WORKLOADS = ROOT / "bench" / "workloads"
 
@@ -201,9 +201,4 @@ def _checked(told: dict[str, Any], where: str) -> Workload:
     try:
         return Workload.model_validate(told)
     except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(map(str, fault['loc'])) or 'workload'}: "
-            f"{re.sub('^Value error, ', '', fault['msg'])}"
-            for fault in error.errors()
-        )
-        raise UsageError(f"{where}: {faults}") from error
+        raise UsageError(f"{where}: {faults(error, 'workload')}") from error

@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from harness.errors import UsageError
+from harness.validation import faults
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -93,8 +94,4 @@ def load_manifest(path: Path) -> Manifest:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from error
     except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(map(str, fault['loc'])) or 'manifest'}: {fault['msg']}"
-            for fault in error.errors()
-        )
-        raise UsageError(f"{path}: {faults}") from error
+        raise UsageError(f"{path}: {faults(error, 'manifest')}") from error

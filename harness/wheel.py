@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from harness.console import say
@@ -14,13 +15,17 @@ def install_wheel(name: str, target: Path) -> None:
     """Install the wheel of ``requirements/NAME.txt`` as ``target``, unless it is there."""
     lock = ROOT / "requirements" / f"{name}.txt"
     stamp = target / ".installed-from"
-    if stamp.is_file() and stamp.read_bytes() == lock.read_bytes():
+    wanted = (
+        f"# {sys.implementation.cache_tag}\n{lock.read_text()}"  # some are for one Python alone
+    )
+    if stamp.is_file() and stamp.read_text() == wanted:
         return
     say(f"fetching {name} (once)")
     done = subprocess.run(
         [
             *("uv", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:"),
-            *("--require-hashes", "--target", str(target), "--requirement", str(lock)),
+            *("--python", sys.executable, "--require-hashes"),
+            *("--target", str(target), "--requirement", str(lock)),
         ],
         env={**os.environ, "PATH": search_path()},
         stdin=subprocess.DEVNULL,
@@ -34,4 +39,4 @@ def install_wheel(name: str, target: Path) -> None:
             f"{done.stderr.rstrip()}"
         )
     target.chmod(target.stat().st_mode | 0o555)
-    stamp.write_bytes(lock.read_bytes())
+    stamp.write_text(wanted)

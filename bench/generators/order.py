@@ -57,6 +57,11 @@ class Outcome:
     cpu: float
     """Seconds of CPU time that the generator used."""
     output: str
+    busiest: float | None = None
+    """The share of a core that its busiest process used, where it says so itself."""
+    lag: float | None = None
+    """Milliseconds by which requests were sent late at most, but for one in a hundred, where the
+    server was not the cause (constant rate)."""
 
 
 @dataclass(frozen=True)
