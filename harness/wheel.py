@@ -15,9 +15,8 @@ def install_wheel(name: str, target: Path) -> None:
     """Install the wheel of ``requirements/NAME.txt`` as ``target``, unless it is there."""
     lock = ROOT / "requirements" / f"{name}.txt"
     stamp = target / ".installed-from"
-    wanted = (
-        f"# {sys.implementation.cache_tag}\n{lock.read_text()}"  # some are for one Python alone
-    )
+    # Some wheels are for one version of Python alone.
+    wanted = f"# {sys.implementation.cache_tag}\n{lock.read_text()}"
     if stamp.is_file() and stamp.read_text() == wanted:
         return
     say(f"fetching {name} (once)")
