@@ -26,7 +26,10 @@ class Request:
     version: str = "1.1"
 
     def encode(self, host: str) -> bytes:
-        """Its bytes; ``Host`` and ``Content-Length`` are added where they are due."""
+        """Its bytes; ``Host`` and ``Content-Length`` are added where they are due.
+
+        With ``Transfer-Encoding`` the body goes out as one chunk.
+        """
         names = {name.lower() for name, _ in self.headers}
         lines = [f"{self.method} {self.target} HTTP/{self.version}"]
         if "host" not in names:
@@ -34,7 +37,10 @@ class Request:
         lines += [f"{name}: {value}" for name, value in self.headers]
         if self.body and not names & {"content-length", "transfer-encoding"}:
             lines.append(f"Content-Length: {len(self.body)}")
-        return "\r\n".join([*lines, "", ""]).encode("latin-1") + self.body
+        body = self.body
+        if "transfer-encoding" in names:
+            body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
     def curl(self, url: str) -> str:
         """A command that repeats it."""

@@ -43,10 +43,8 @@ def test_body_of_a_refused_request_is_not_the_next_request(
     subject: Subject, target: str, chunked: bool
 ) -> None:
     body = b"GET /json HTTP/1.1\r\nHost: x\r\n\r\n"
-    request = Request(target, "POST", body=body)
-    if chunked:
-        framed = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
-        request = Request(target, "POST", (("Transfer-Encoding", "chunked"),), framed)
+    framing = (("Transfer-Encoding", "chunked"),) if chunked else ()
+    request = Request(target, "POST", framing, body)
     with subject.connect() as connection:
         refused = connection.request(request)
         problem(refused, 405)
