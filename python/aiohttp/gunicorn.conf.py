@@ -8,7 +8,9 @@ wsgi_app = "app.gunicorn:app"
 bind = f"{settings.host}:{settings.port}"
 workers = settings.workers
 worker_class = "aiohttp.GunicornUVLoopWebWorker"
-# https://docs.gunicorn.org/en/stable/settings.html#graceful-timeout
+# https://gunicorn.org/reference/settings/#graceful_timeout
 graceful_timeout = 10
-# https://docs.gunicorn.org/en/stable/settings.html#keepalive: what aiohttp itself has
+# https://gunicorn.org/reference/settings/#keepalive: what aiohttp itself has
 keepalive = 75
+# https://gunicorn.org/reference/settings/#control_socket_disable: nothing outside this folder
+control_socket_disable = True

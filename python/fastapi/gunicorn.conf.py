@@ -12,5 +12,5 @@ worker_class = "app.gunicorn.Worker"
 graceful_timeout = 10
 # https://gunicorn.org/reference/settings/#keepalive: what Uvicorn itself has
 keepalive = 5
-# https://gunicorn.org/reference/settings/#control_socket_disable
+# https://gunicorn.org/reference/settings/#control_socket_disable: nothing outside this folder
 control_socket_disable = True

@@ -10,7 +10,7 @@ import pymongo
 from aiohttp import web
 from gridfs.asynchronous import AsyncGridFSBucket
 from pymongo import AsyncMongoClient
-from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
 from app.settings import Settings
@@ -18,7 +18,8 @@ from app.settings import Settings
 logger = logging.getLogger(__name__)
 
 SETTINGS = web.AppKey("settings", Settings)
-MONGODB = web.AppKey("mongodb", AsyncDatabase[dict[str, Any]])
+ARTICLES = web.AppKey("articles", AsyncCollection[dict[str, Any]])
+CHUNKS = web.AppKey("chunks", AsyncCollection[dict[str, Any]])
 GRIDFS = web.AppKey("gridfs", AsyncGridFSBucket)
 TURNS = web.AppKey("turns", asyncio.Semaphore)
 POSTGRESQL = web.AppKey("postgresql", asyncpg.Pool)
@@ -49,12 +50,13 @@ async def mongodb(app: web.Application) -> AsyncIterator[None]:
     client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
         settings.mongodb_url,
         maxPoolSize=settings.mongodb_pool_size,
-        timeoutMS=2000,
         connectTimeoutMS=2000,
     )
-    app[MONGODB] = client.get_default_database()
+    database = client.get_default_database("refservers")
+    app[ARTICLES] = database["articles"]
+    app[CHUNKS] = database["fs.chunks"]
+    app[GRIDFS] = AsyncGridFSBucket(database)
     app[TURNS] = asyncio.Semaphore(settings.mongodb_pool_size)
-    app[GRIDFS] = AsyncGridFSBucket(app[MONGODB])
     yield
     await close(client)
 
@@ -65,9 +67,14 @@ async def postgresql(app: web.Application) -> AsyncIterator[None]:
         settings.database_url,
         min_size=0,  # connect at the first query, so that the server starts without the database
         max_size=settings.database_pool_size,
+        reset=no_reset,
     )
     yield
     await close(app[POSTGRESQL])
+
+
+async def no_reset(connection: asyncpg.Connection) -> None:
+    """Resets nothing, where asyncpg asks the server to: the queries here leave nothing behind."""
 
 
 async def close(database: AsyncMongoClient[dict[str, Any]] | asyncpg.Pool) -> None:
@@ -76,25 +83,11 @@ async def close(database: AsyncMongoClient[dict[str, Any]] | asyncpg.Pool) -> No
             await database.close()
 
 
-@asynccontextmanager
-async def turn(app: web.Application) -> AsyncIterator[None]:
-    """Wait for one of the pool's connections here: a crowd that waits in the driver stalls it."""
-    deadline = monotonic() + TIMEOUT
-    async with asyncio.timeout(TIMEOUT):
-        await app[TURNS].acquire()
-    try:
-        # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
-        with pymongo.timeout(max(deadline - monotonic() - 0.5, 0.1)):  # it may be that much late
-            yield
-    finally:
-        app[TURNS].release()
-
-
 async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
     try:
         async with asyncio.timeout(TIMEOUT), pool.acquire() as connection:
             try:
-                return [dict(row) for row in await connection.fetch(AGENTS)]
+                return [dict(row.items()) for row in await connection.fetch(AGENTS)]
             except asyncio.CancelledError:
                 connection.terminate()  # or its release waits for the server
                 raise
@@ -103,10 +96,24 @@ async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
         raise web.HTTPServiceUnavailable from error
 
 
-async def find_article(app: web.Application, slug: str) -> dict[str, Any] | None:
+@asynccontextmanager
+async def turn(app: web.Application) -> AsyncIterator[None]:
+    """MongoDB, waited for in turn: a crowd that waits in the driver's pool stalls it."""
+    deadline = monotonic() + TIMEOUT
     try:
-        async with turn(app):
-            return await app[MONGODB].articles.find_one({"slug": slug})
+        async with asyncio.timeout(TIMEOUT):
+            await app[TURNS].acquire()
+        try:
+            # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
+            with pymongo.timeout(max(deadline - monotonic() - 0.5, 0.1)):  # it may be late
+                yield
+        finally:
+            app[TURNS].release()
     except MONGODB_AWAY as error:
         logger.error("MongoDB: %r", error)
         raise web.HTTPServiceUnavailable from error
+
+
+async def find_article(app: web.Application, slug: str) -> dict[str, Any] | None:
+    async with turn(app):
+        return await app[ARTICLES].find_one({"slug": slug})

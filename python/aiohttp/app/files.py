@@ -1,14 +1,10 @@
-import logging
-
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.web_request import BaseRequest
 from gridfs.asynchronous import AsyncGridOut
 from gridfs.errors import NoFile
 
-from app.db import GRIDFS, MONGODB, MONGODB_AWAY, SETTINGS
-
-logger = logging.getLogger(__name__)
+from app.db import CHUNKS, GRIDFS, SETTINGS, turn
 
 CONTENT_TYPES = {
     ".jpg": "image/jpeg",
@@ -55,12 +51,10 @@ async def file(request: web.Request) -> web.StreamResponse:
 
 async def gridfs(request: web.Request) -> web.StreamResponse:
     try:
-        stored = await request.app[GRIDFS].open_download_stream_by_name(file_name(request))
+        async with turn(request.app):
+            stored = await request.app[GRIDFS].open_download_stream_by_name(file_name(request))
     except NoFile:
         raise web.HTTPNotFound from None
-    except MONGODB_AWAY as error:
-        logger.error("MongoDB: %r", error)
-        raise web.HTTPServiceUnavailable from error
     response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: stored.metadata["contentType"]})
     response.etag = str(stored._id)
     if any(tag.value in ("*", str(stored._id)) for tag in request.if_none_match or ()):
@@ -77,13 +71,13 @@ async def send_chunks(
     request: web.Request, response: web.StreamResponse, stored: AsyncGridOut
 ) -> None:
     # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
-    chunks = request.app[MONGODB]["fs.chunks"].find(
-        {"files_id": stored._id}, sort={"n": 1}, batch_size=4
-    )
+    chunks = request.app[CHUNKS].find({"files_id": stored._id}, sort={"n": 1}, batch_size=4)
     try:
-        async for chunk in chunks:
-            await response.write(chunk["data"])
-    except MONGODB_AWAY as error:
-        logger.error("MongoDB: %r", error)
+        while chunks.alive:
+            async with turn(request.app):
+                batch = await chunks.to_list(4)
+            for chunk in batch:
+                await response.write(chunk["data"])
+    except web.HTTPServiceUnavailable:
         if request.transport:
             request.transport.abort()  # the headers are out: the client must see that it is cut

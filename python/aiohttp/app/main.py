@@ -1,6 +1,7 @@
 import multiprocessing
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -42,7 +43,11 @@ def serve(settings: Settings, sock: socket.socket) -> None:
 
 def main() -> None:
     settings = Settings.from_environment()
-    sock = socket.create_server((settings.host, settings.port), backlog=1024)
+    try:
+        sock = socket.create_server((settings.host, settings.port), backlog=1024)
+    except OSError as error:
+        print(f"bad setting: HOST or PORT: {error}", file=sys.stderr)
+        sys.exit(2)
     if settings.workers == 1:
         return serve(settings, sock)
     workers = [

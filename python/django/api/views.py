@@ -21,6 +21,7 @@ from api.parameters import article_slug, calls_and_ms, sleep_ms
 from api.responses import json_response, text_response
 
 mongodb = MongoClient[dict[str, Any]](**settings.MONGODB).get_default_database("refservers")
+articles = mongodb["articles"]
 # lazy, as a generic view has it: each request evaluates a copy
 AGENTS = AgentFeature.objects.with_status()
 loop = uvloop.new_event_loop()
@@ -44,7 +45,7 @@ def hello(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def mongo(request: HttpRequest) -> HttpResponse:
-    article = mongodb.articles.find_one({"slug": article_slug(request)})
+    article = articles.find_one({"slug": article_slug(request)})
     if article is None:
         raise Http404
     return json_response(article)

@@ -55,7 +55,7 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         mongodb(settings) as client,
         urllib3.PoolManager(maxsize=1000, retries=False) as upstream,
     ):
-        database = client.get_default_database()
+        database = client.get_default_database("refservers")
         server = eventlet.spawn(
             wsgi.server,
             listener,
@@ -66,9 +66,10 @@ def serve(settings: Settings, listener: socket.socket) -> None:
             protocol=Protocol,
             environ={
                 "wsgi.multiprocess": settings.workers > 1,
+                "app.articles": database["articles"],
+                "app.chunks": database["fs.chunks"],
                 "app.files_dir": settings.files_dir,
                 "app.gridfs": GridFSBucket(database),
-                "app.mongodb": database,
                 "app.postgresql": ConnectionPool(
                     settings.database_url, settings.database_pool_size
                 ),

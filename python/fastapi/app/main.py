@@ -8,15 +8,16 @@ import aiohttp
 import asyncpg
 import orjson
 from fastapi import FastAPI, Header, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from pymongo import AsyncMongoClient
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.staticfiles import NotModifiedResponse
 
-from app import database
+from app import db
 from app.files import Files
-from app.parameters import FileName, Slug, integer
-from app.responses import ORJSONResponse, http_problem, server_problem
+from app.parameters import CallMs, Calls, FileName, SleepMs, Slug
+from app.responses import ORJSONResponse, http_problem, parameter_problem, server_problem
 from app.settings import Settings
 
 settings = Settings.from_environment()
@@ -27,19 +28,20 @@ async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     mongodb = AsyncMongoClient(
         str(settings.mongodb_url),
         maxPoolSize=settings.mongodb_pool_size,
-        # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
-        timeoutMS=2000,  # it may look at the clock half a second late
         connectTimeoutMS=2000,
     )
     postgresql = await asyncpg.create_pool(
         str(settings.database_url),
         min_size=0,  # connect at the first query, so that the server starts without the database
         max_size=settings.database_pool_size,
+        reset=db.no_reset,
     )
     connector = aiohttp.TCPConnector(limit=0)  # all calls of a request are in flight together
     async with aiohttp.ClientSession(connector=connector) as upstream:
         yield {
-            "mongodb": mongodb.get_default_database("refservers"),
+            "mongodb": db.MongoDB(
+                mongodb.get_default_database("refservers"), settings.mongodb_pool_size
+            ),
             "postgresql": postgresql,
             "upstream": upstream,
         }
@@ -49,7 +51,11 @@ async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
 
 app = FastAPI(
     lifespan=lifespan,
-    exception_handlers={StarletteHTTPException: http_problem, Exception: server_problem},
+    exception_handlers={
+        RequestValidationError: parameter_problem,
+        StarletteHTTPException: http_problem,
+        Exception: server_problem,
+    },
     openapi_url=None,  # and with it /docs and /redoc
     redirect_slashes=False,
 )
@@ -68,13 +74,13 @@ async def hello() -> Response:
 
 
 @route("/mongo")
-async def mongo(slug: Slug, request: Request) -> Response:
-    return ORJSONResponse(await database.find_article(request.state.mongodb, slug))
+async def mongo(request: Request, slug: Slug = "small") -> Response:
+    return ORJSONResponse(await db.find_article(request.state.mongodb, slug))
 
 
 @route("/agents")
 async def agents(request: Request) -> Response:
-    return ORJSONResponse(await database.find_agents(request.state.postgresql))
+    return ORJSONResponse(await db.find_agents(request.state.postgresql))
 
 
 @route("/files/{name}")
@@ -85,9 +91,9 @@ async def file(name: FileName, request: Request) -> Response:
 @route("/gridfs/{name}")
 async def gridfs(name: FileName, request: Request) -> Response:
     mongodb = request.state.mongodb
-    stored = await database.find_file(mongodb, name)
+    stored = await db.find_file(mongodb, name)
     response = StreamingResponse(
-        database.read_chunks(mongodb, stored._id),
+        db.read_chunks(mongodb, stored._id),
         headers={
             "Content-Length": str(stored.length),
             "Content-Type": stored.metadata["contentType"],
@@ -102,16 +108,16 @@ async def gridfs(name: FileName, request: Request) -> Response:
 
 
 @route("/sleep")
-async def sleep(ms: Annotated[int, integer("ms", default=1000, low=0, high=30000)]) -> Response:
+async def sleep(ms: SleepMs = 1000) -> Response:
     await asyncio.sleep(ms / 1000)
     return ORJSONResponse({"slept_ms": ms})
 
 
 @route("/slow_api")
 async def slow_api(
-    calls: Annotated[int, integer("calls", default=10, low=1, high=50)],
-    ms: Annotated[int, integer("ms", default=1000, low=0, high=5000)],
     request: Request,
+    calls: Calls = 10,
+    ms: CallMs = 1000,
     x_request_id: Annotated[str | None, Header()] = None,
 ) -> Response:
     get = partial(

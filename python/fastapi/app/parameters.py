@@ -1,32 +1,30 @@
 import re
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated
 
 from fastapi import Depends, HTTPException, Query
+from pydantic import AfterValidator
 
 DIGITS = re.compile(r"[0-9]{1,5}")
 
 
-def integer(name: str, default: int, low: int, high: int) -> Any:
-    """A query parameter of ASCII digits that is given once at most."""
+def integer(name: str, low: int, high: int) -> Callable[[list[str]], int]:
+    """A validator of a query parameter of ASCII digits that is given once."""
 
-    async def parse(values: Annotated[list[str] | None, Query(alias=name)] = None) -> int:
+    def parse(values: list[str]) -> int:
         match values:
-            case None:
-                return default
             case [text] if DIGITS.fullmatch(text) and low <= int(text) <= high:
                 return int(text)
-        raise HTTPException(400, f"{name} must be an integer from {low} to {high}")
+        raise ValueError(f"{name} must be an integer from {low} to {high}")
 
-    return Depends(parse)
+    return parse
 
 
-async def slug(doc: Annotated[list[str] | None, Query()] = None) -> str:
-    match doc:
-        case None:
-            return "small"
+def slug(values: list[str]) -> str:
+    match values:
         case ["small" | "big" as text]:
             return text
-    raise HTTPException(400, "doc must be small or big")
+    raise ValueError("doc must be small or big")
 
 
 async def file_name(name: str) -> str:
@@ -36,5 +34,9 @@ async def file_name(name: str) -> str:
     return name
 
 
-Slug = Annotated[str, Depends(slug)]
+# Lists, for FastAPI to pass on all values of a parameter; its validator makes one of them.
+Slug = Annotated[list[str], Query(alias="doc"), AfterValidator(slug)]
+SleepMs = Annotated[list[str], Query(alias="ms"), AfterValidator(integer("ms", 0, 30000))]
+Calls = Annotated[list[str], Query(), AfterValidator(integer("calls", 1, 50))]
+CallMs = Annotated[list[str], Query(alias="ms"), AfterValidator(integer("ms", 0, 5000))]
 FileName = Annotated[str, Depends(file_name)]

@@ -3,6 +3,7 @@ from typing import Any
 
 import orjson
 from fastapi import Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
@@ -27,7 +28,11 @@ class Problem(ORJSONResponse):
 
 
 async def http_problem(request: Request, error: HTTPException) -> Problem:
-    return Problem(error.status_code, error.detail if error.status_code == 400 else None)
+    return Problem(error.status_code)
+
+
+async def parameter_problem(request: Request, error: RequestValidationError) -> Problem:
+    return Problem(400, str(error.errors()[0]["ctx"]["error"]))
 
 
 async def server_problem(request: Request, error: Exception) -> Problem:

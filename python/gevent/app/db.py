@@ -6,7 +6,7 @@ from gevent import Timeout
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 from pymongo import MongoClient
-from pymongo.database import Database
+from pymongo.collection import Collection
 from pymongo.errors import PyMongoError
 
 from app.responses import Unavailable
@@ -47,9 +47,9 @@ def postgresql(settings: Settings) -> ConnectionPool:
     )
 
 
-def find_article(database: Database[dict[str, Any]], slug: str) -> dict[str, Any] | None:
+def find_article(articles: Collection[dict[str, Any]], slug: str) -> dict[str, Any] | None:
     try:
-        return database.articles.find_one({"slug": slug})
+        return articles.find_one({"slug": slug})
     except PyMongoError as error:
         logger.error("MongoDB: %r", error)
         raise Unavailable from error

@@ -10,7 +10,7 @@ from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from gridfs.errors import NoFile
-from pymongo.database import Database
+from pymongo.collection import Collection
 from pymongo.errors import PyMongoError
 
 from app.responses import Problem, Unavailable
@@ -83,7 +83,7 @@ def gridfs(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[
     content_type = stored.metadata["contentType"]
     headers += [("Content-Type", content_type), ("Content-Length", str(stored.length))]
     start_response("200 OK", headers)
-    return whole(download(environ["app.mongodb"], stored._id), stored.length)
+    return whole(download(environ["app.chunks"], stored._id), stored.length)
 
 
 def file_name(environ: WSGIEnvironment) -> str:
@@ -132,9 +132,9 @@ def read(path: Path, part: range) -> Iterator[bytes]:
             yield piece
 
 
-def download(database: Database[dict[str, Any]], file_id: Any) -> Iterator[bytes]:
+def download(collection: Collection[dict[str, Any]], file_id: Any) -> Iterator[bytes]:
     # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
-    find = database.fs.chunks.find({"files_id": file_id}, sort=[("n", 1)], batch_size=4)
+    find = collection.find({"files_id": file_id}, sort=[("n", 1)], batch_size=4)
     with find as chunks:
         for chunk in chunks:
             yield chunk["data"]

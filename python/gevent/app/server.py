@@ -70,7 +70,7 @@ def serve(settings: Settings, listener: socket.socket) -> None:
         postgresql(settings) as pool,
         urllib3.PoolManager(maxsize=1000, retries=False) as upstream,
     ):
-        database = client.get_default_database()
+        database = client.get_default_database("refservers")
         server = WSGIServer(
             listener,
             application,
@@ -79,9 +79,10 @@ def serve(settings: Settings, listener: socket.socket) -> None:
             handler_class=Handler,
             environ={
                 "wsgi.multiprocess": settings.workers > 1,
+                "app.articles": database["articles"],
+                "app.chunks": database["fs.chunks"],
                 "app.files_dir": settings.files_dir,
                 "app.gridfs": GridFSBucket(database),
-                "app.mongodb": database,
                 "app.postgresql": pool,
                 "app.slow_api_url": settings.slow_api_url,
                 "app.upstream": upstream,

@@ -88,7 +88,7 @@ class GridFS(Named):
         self.set_header("Content-Length", stored.length)
         if self.request.method == "GET":
             # GridOut reads 16 MB at a time; the collection is in MongoDB's GridFS specification
-            chunks = self.settings["mongodb"].fs.chunks.find(
+            chunks = self.settings["chunks"].find(
                 {"files_id": stored._id}, sort=[("n", 1)], batch_size=2
             )
             with suppress(StreamClosedError):

@@ -1,6 +1,7 @@
 import asyncio
 import signal
 import socket
+import sys
 from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
@@ -15,6 +16,7 @@ from tornado.netutil import bind_sockets
 from tornado.process import fork_processes
 from tornado.web import Application
 
+from app.db import no_reset
 from app.files import File, GridFS
 from app.handlers import NotFound
 from app.settings import Settings
@@ -49,7 +51,7 @@ def create_app(settings: Settings, postgresql: asyncpg.Pool) -> Application:
         serverSelectionTimeoutMS=2000,
         connectTimeoutMS=2000,
         socketTimeoutMS=2000,
-    ).get_default_database()
+    ).get_default_database("refservers")
     return Application(
         [
             (r"/index", Index),
@@ -63,7 +65,8 @@ def create_app(settings: Settings, postgresql: asyncpg.Pool) -> Application:
         ],
         default_handler_class=NotFound,
         log_function=lambda handler: None,
-        mongodb=mongodb,
+        articles=mongodb["articles"],
+        chunks=mongodb["fs.chunks"],
         gridfs=MotorGridFSBucket(mongodb),
         postgresql=postgresql,
         slow_api_url=settings.slow_api_url,
@@ -76,6 +79,7 @@ async def serve(settings: Settings, sockets: list[socket.socket], parent: socket
         settings.database_url,
         min_size=0,  # connect at the first query, so that the server starts without the database
         max_size=settings.database_pool_size,
+        reset=no_reset,
     )
     server = Server(create_app(settings, postgresql))
     server.add_sockets(sockets)
@@ -89,7 +93,11 @@ async def serve(settings: Settings, sockets: list[socket.socket], parent: socket
 
 def main() -> None:
     settings = Settings.from_environment()
-    sockets = bind_sockets(settings.port, settings.host, backlog=1024)
+    try:
+        sockets = bind_sockets(settings.port, settings.host, backlog=1024)
+    except OSError as error:
+        print(f"bad setting: HOST or PORT: {error}", file=sys.stderr)
+        sys.exit(2)
     # fork_processes does not stop its children: they see when the parent's end of this is closed
     parent, alive = socket.socketpair()
 

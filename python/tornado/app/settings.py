@@ -5,9 +5,6 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
 
-from pymongo.errors import PyMongoError
-from pymongo.uri_parser import parse_uri
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -29,7 +26,9 @@ class Settings:
                 host=os.environ.get("HOST", "127.0.0.1"),
                 port=number("PORT", 8000, 65535),
                 workers=number("WORKERS", 1, 1024),
-                mongodb_url=mongodb_url("MONGODB_URL", "mongodb://127.0.0.1:27017/refservers"),
+                mongodb_url=url(
+                    "MONGODB_URL", "mongodb", default="mongodb://127.0.0.1:27017/refservers"
+                ),
                 mongodb_pool_size=number("MONGODB_POOL_SIZE", 100, 10_000),
                 database_url=url(
                     "DATABASE_URL",
@@ -47,7 +46,7 @@ class Settings:
 
 def number(name: str, default: int, highest: int) -> int:
     text = os.environ.get(name, str(default))
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= highest):
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= highest):
         raise ValueError(f"{name} must be a number from 1 to {highest}, not {text!r}")
     return int(text)
 
@@ -56,26 +55,17 @@ def url(name: str, *schemes: str, default: str = "") -> str:
     text = os.environ.get(name, default)
     try:
         parts = urlsplit(text)
-        valid = parts.scheme in schemes and parts.hostname and parts.port != 0
+        several = "," in parts.netloc  # hosts, each with its port
+        valid = parts.scheme in schemes and parts.hostname and (several or parts.port != 0)
     except ValueError:
         valid = False
     if not valid:
-        raise ValueError(f"{name} must be a URL, not {text!r}")
+        raise ValueError(f"{name} must be a URL, {schemes[0]}://…, not {text!r}")
     return text
 
 
-def mongodb_url(name: str, default: str) -> str:
-    text = os.environ.get(name, default)
-    try:
-        if parse_uri(text)["database"]:
-            return text
-    except PyMongoError:
-        pass
-    raise ValueError(f"{name} must be a URL with a database, not {text!r}")
-
-
 def folder(name: str) -> Path:
-    path = Path(os.environ.get(name, ""))
-    if name not in os.environ or not path.is_dir():
-        raise ValueError(f"{name} must be a folder, not {os.environ.get(name, '')!r}")
-    return path.resolve()
+    text = os.environ.get(name, "")
+    if not text or not Path(text).is_dir():
+        raise ValueError(f"{name} must be a folder, not {text!r}")
+    return Path(text).resolve()

@@ -28,7 +28,7 @@ class Mongo(Handler):
         slugs = self.request.query_arguments.get("doc", [b"small"])
         if slugs not in ([b"small"], [b"big"]):
             raise BadRequest("doc must be small or big")
-        article = await find_article(self.settings["mongodb"], slugs[0].decode())
+        article = await find_article(self.settings["articles"], slugs[0].decode())
         if article is None:
             raise HTTPError(404)
         self.write_json(article)

@@ -51,18 +51,21 @@ class MongoDB:
     def __init__(self, settings: Settings) -> None:
         url, size = settings.mongodb_url, settings.mongodb_pool_size
         self.pool = ConnectionPool(url, pool_size=size, max_delay=1.0)
-        self.database = self.pool.get_default_database()
+        database = self.pool.get_default_database()
+        self.articles = database["articles"]
+        self.files = database["fs.files"]
+        self.chunks = database["fs.chunks"]
 
     async def find_article(self, slug: str) -> dict[str, Any] | None:
-        return await self.result_of(self.database.articles.find_one({"slug": slug}))
+        return await self.result_of(self.articles.find_one({"slug": slug}))
 
     async def find_file(self, name: str) -> dict[str, Any] | None:
-        files, newest = self.database.fs.files, sort(("uploadDate", -1))
-        return await self.result_of(files.find_one({"filename": name}, sort=newest))
+        newest = sort(("uploadDate", -1))
+        return await self.result_of(self.files.find_one({"filename": name}, sort=newest))
 
     async def read_file(self, file_id: ObjectId) -> AsyncGenerator[bytes, None]:
         in_order = sort(("n", 1))
-        chunks = self.database.fs.chunks.find({"files_id": file_id}, sort=in_order, batch_size=4)
+        chunks = self.chunks.find({"files_id": file_id}, sort=in_order, batch_size=4)
         try:
             while not chunks.exhausted:
                 for chunk in await self.result_of(chunks.next_batch()):
@@ -82,6 +85,10 @@ class MongoDB:
         raise TimeoutError(f"no answer within {timeout} s")
 
 
+async def no_reset(connection: asyncpg.Connection) -> None:
+    """Resets nothing, where asyncpg asks the server to: the queries here leave nothing behind."""
+
+
 class PostgreSQL:
     def __init__(self, pool: asyncpg.Pool) -> None:
         self.pool = pool
@@ -92,6 +99,7 @@ class PostgreSQL:
             settings.database_url,
             min_size=0,  # connect at the first query, so that the server starts without it
             max_size=settings.database_pool_size,
+            reset=no_reset,
         )
         return cls(pool)
 
@@ -101,7 +109,7 @@ class PostgreSQL:
         query = asyncio.ensure_future(self.fetch(AGENTS))
         defer.Deferred.fromFuture(query).chainDeferred(rows)
         with unavailable_if("PostgreSQL", *POSTGRESQL_AWAY):
-            return [dict(row) for row in await rows.addTimeout(TIMEOUT, reactor)]
+            return [dict(row.items()) for row in await rows.addTimeout(TIMEOUT, reactor)]
 
     async def fetch(self, query: str) -> list[asyncpg.Record]:
         async with self.pool.acquire(timeout=TIMEOUT) as connection:

@@ -47,7 +47,7 @@ class Settings:
 
 def number(name: str, default: int, highest: int) -> int:
     text = os.environ.get(name, str(default))
-    if not (re.fullmatch("[0-9]{1,9}", text) and 1 <= int(text) <= highest):
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= highest):
         raise ValueError(f"{name} must be a number from 1 to {highest}, not {text!r}")
     return int(text)
 
@@ -61,6 +61,6 @@ def url(name: str, form: str, default: str = "") -> str:
 
 def folder(name: str) -> Path:
     text = os.environ.get(name, "")
-    if not (text and Path(text).is_dir()):
+    if not text or not Path(text).is_dir():
         raise ValueError(f"{name} must be a folder, not {text!r}")
     return Path(text).resolve()

@@ -1,9 +1,12 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import monotonic
 from typing import Any
 
 import asyncpg
+import pymongo
 from bson import ObjectId
 from fastapi import HTTPException
 from gridfs.asynchronous import AsyncGridFSBucket, AsyncGridOut
@@ -13,11 +16,9 @@ from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
 logger = logging.getLogger("uvicorn.error")
 
-MongoDB = AsyncDatabase[dict[str, Any]]
-
 TIMEOUT = 2.5  # seconds for an operation with all that it waits for
 
-MONGODB_AWAY = (ConnectionFailure, ExecutionTimeout)
+MONGODB_AWAY = (ConnectionFailure, ExecutionTimeout, TimeoutError)
 POSTGRESQL_AWAY = (
     OSError,
     TimeoutError,
@@ -36,11 +37,15 @@ AGENTS = """
 """
 
 
+async def no_reset(connection: asyncpg.Connection) -> None:
+    """Resets nothing, where asyncpg asks the server to: the queries here leave nothing behind."""
+
+
 async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
     try:
         async with asyncio.timeout(TIMEOUT), pool.acquire() as connection:
             try:
-                return [dict(row) for row in await connection.fetch(AGENTS)]
+                return [dict(row.items()) for row in await connection.fetch(AGENTS)]
             except asyncio.CancelledError:
                 connection.terminate()  # or its release waits for a server that may be silent
                 raise
@@ -49,12 +54,35 @@ async def find_agents(pool: asyncpg.Pool) -> list[dict[str, str | None]]:
         raise HTTPException(503) from error
 
 
+class MongoDB:
+    """MongoDB, waited for in turn: a crowd that waits in the driver's pool stalls it."""
+
+    def __init__(self, database: AsyncDatabase[dict[str, Any]], connections: int) -> None:
+        self.articles = database["articles"]
+        self.files = AsyncGridFSBucket(database)
+        self.chunks = database["fs.chunks"]
+        self.turns = asyncio.Semaphore(connections)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        deadline = monotonic() + TIMEOUT
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                await self.turns.acquire()
+            try:
+                # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
+                with pymongo.timeout(max(deadline - monotonic() - 0.5, 0.1)):  # it may be late
+                    yield
+            finally:
+                self.turns.release()
+        except MONGODB_AWAY as error:
+            logger.error("MongoDB: %r", error)
+            raise HTTPException(503) from error
+
+
 async def find_article(mongodb: MongoDB, slug: str) -> dict[str, Any]:
-    try:
+    async with mongodb.turn():
         article = await mongodb.articles.find_one({"slug": slug})
-    except MONGODB_AWAY as error:
-        logger.error("MongoDB: %r", error)
-        raise HTTPException(503) from error
     if article is None:
         raise HTTPException(404)
     return article
@@ -62,16 +90,17 @@ async def find_article(mongodb: MongoDB, slug: str) -> dict[str, Any]:
 
 async def find_file(mongodb: MongoDB, name: str) -> AsyncGridOut:
     try:
-        return await AsyncGridFSBucket(mongodb).open_download_stream_by_name(name)
+        async with mongodb.turn():
+            return await mongodb.files.open_download_stream_by_name(name)
     except NoFile:
         raise HTTPException(404) from None
-    except MONGODB_AWAY as error:
-        logger.error("MongoDB: %r", error)
-        raise HTTPException(503) from error
 
 
 async def read_chunks(mongodb: MongoDB, file_id: ObjectId) -> AsyncIterator[bytes]:
     # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
-    chunks = mongodb["fs.chunks"].find({"files_id": file_id}, sort={"n": 1}, batch_size=4)
-    async for chunk in chunks:
-        yield chunk["data"]
+    chunks = mongodb.chunks.find({"files_id": file_id}, sort={"n": 1}, batch_size=4)
+    while chunks.alive:
+        async with mongodb.turn():
+            batch = await chunks.to_list(4)
+        for chunk in batch:
+            yield chunk["data"]
