@@ -12,7 +12,7 @@ from conformance.corpus import BAD_NAMES, Exchange, corpus
 from conformance.expect import answer, holds, one_of, same
 from conformance.faults import catches
 from conformance.http import Request, Response
-from conformance.memory import serves_within
+from conformance.memory import serves_slow_clients_within, serves_within
 from conformance.needs import control, serves
 from conformance.subject import BIG, SECRET, Controlled, Subject
 
@@ -191,6 +191,13 @@ def test_if_range_with_another_validator(subject: Subject, validator: str) -> No
 @catches("file-in-memory")
 def test_a_big_file_is_streamed(controlled: Controlled) -> None:
     serves_within(controlled, "/files/big.bin", BIG)
+
+
+@control
+@catches("reads-ahead")
+def test_a_big_file_to_slow_clients(controlled: Controlled) -> None:
+    controlled.ask("/files/photo.jpg")
+    serves_slow_clients_within(controlled, "/files/big.bin")
 
 
 @control

@@ -274,6 +274,9 @@ class Connection:
                 if fault("gridfs-chunked") and request.target.startswith("/gridfs"):
                     piece = b"%x\r\n%s\r\n" % (len(piece), piece)
                 self.writer.write(piece)
+                buffered = self.writer.transport.get_write_buffer_size()
+                if fault("reads-ahead") and buffered < 6 << 20:
+                    continue
                 if not fault("file-in-memory", "gridfs-in-memory"):
                     await self.writer.drain()
             if fault("gridfs-chunked") and request.target.startswith("/gridfs"):
