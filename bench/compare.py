@@ -9,9 +9,11 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from bench.figures import FIGURES, Figure, rows_of
 from bench.result import Run, find, read
 from bench.statistics import Estimate
-from bench.summary import HIGHER_IS_BETTER, METRICS, rows, shown
+from bench.summary import SHOWN
+from bench.words import interval_text
 from harness.cli import reports_errors
 from harness.console import result, say
 from harness.errors import UsageError
@@ -19,12 +21,12 @@ from harness.errors import UsageError
 
 @dataclass(frozen=True)
 class Change:
-    """One metric of one server in one case at one level."""
+    """One figure of one server in one case at one level."""
 
     target: str
     case: str
     level: float
-    metric: str
+    figure: str
     before: Estimate
     after: Estimate
     ratio: float
@@ -36,24 +38,25 @@ class Change:
 
 def changes(before: Run, after: Run, least: float) -> Iterator[Change]:
     """Everything that both runs measured; a change of a smaller share than ``least`` is none."""
-    known = {row.key: row for row in rows(before)}
-    for row in rows(after):
-        if row.key not in known:
+    known = {(row.target, row.case, row.level): row for row in rows_of(before)}
+    for row in rows_of(after):
+        key = row.target, row.case, row.level
+        if key not in known:
             continue
-        for metric in METRICS:
-            one, other = known[row.key].estimate(metric), row.estimate(metric)
+        for name in SHOWN:
+            one, other = known[key].estimates.get(name), row.estimates.get(name)
             if one and other and one.median > 0:
                 ratio = other.median / one.median
-                verdict = _verdict(metric, one, other, ratio, least)
-                yield Change(*row.key, metric, one, other, ratio, verdict)
+                verdict = _verdict(FIGURES[name], one, other, ratio, least)
+                yield Change(*key, name, one, other, ratio, verdict)
 
 
-def _verdict(metric: str, one: Estimate, other: Estimate, ratio: float, least: float) -> str:
+def _verdict(figure: Figure, one: Estimate, other: Estimate, ratio: float, least: float) -> str:
     if one.low is None or other.low is None:
         return "unsure"
     if one.overlaps(other) or abs(ratio - 1) < least:
         return "same"
-    return "better" if (ratio > 1) == (metric in HIGHER_IS_BETTER) else "worse"
+    return "better" if (ratio > 1) == (figure.better == "more") else "worse"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -95,7 +98,7 @@ _STYLES = {"better": "green", "worse": "red", "same": "dim", "unsure": "yellow"}
 
 def _show(found: list[Change]) -> None:
     table = Table(box=None, pad_edge=False)
-    for heading in ("server", "case", "level", "metric"):
+    for heading in ("server", "case", "level", "figure"):
         table.add_column(heading)
     for heading in ("before", "after", "ratio", ""):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -104,9 +107,9 @@ def _show(found: list[Change]) -> None:
             one.target,
             one.case,
             f"{one.level:g}",
-            one.metric,
-            shown(one.before),
-            shown(one.after),
+            f"{one.figure} {FIGURES[one.figure].unit}",
+            interval_text(one.before),
+            interval_text(one.after),
             f"{one.ratio:.2f}",
             Text(one.verdict, style=_STYLES[one.verdict]),
         )

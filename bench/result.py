@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from bench.workload import Model, Workload
 from harness.errors import UsageError
@@ -130,11 +130,6 @@ class Measurement(_Model):
     output: str
     """What the load generator printed."""
 
-    @property
-    def server_cpu_us(self) -> float | None:
-        """CPU time of the server a request, in microseconds."""
-        return self.cpu.server / self.requests * 1e6 if self.requests else None
-
 
 class ServerInfo(_Model):
     """A deployment that was measured."""
@@ -208,6 +203,15 @@ class Run(_Model):
     servers: dict[str, ServerInfo]
     measurements: list[Measurement] = []
     failures: list[Failure] = []
+
+    @model_validator(mode="after")
+    def _tells_of_what_it_names(self) -> "Run":
+        cases = {case.name for case in self.workload.case}
+        told: list[Measurement | Failure] = [*self.measurements, *self.failures]
+        for one in told:
+            if one.target not in self.servers or one.case not in cases:
+                raise ValueError(f"{one.target}, {one.case}: no such server or case in this run")
+        return self
 
 
 def now() -> str:

@@ -4,6 +4,7 @@ import random
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 _RESAMPLES = 5_000
 _SEED = 1
@@ -33,9 +34,15 @@ def estimate(values: Sequence[float]) -> Estimate:
     """
     if len(values) < 2:
         return Estimate(values[0], None, None, len(values))
-    draw = random.Random(_SEED)
-    medians = sorted(
-        statistics.median(draw.choices(values, k=len(values))) for _ in range(_RESAMPLES)
-    )
+    ordered = sorted(values)
+    medians = sorted((ordered[a] + ordered[b]) / 2 for a, b in _middles(len(values)))
     low, high = medians[round(0.025 * _RESAMPLES)], medians[round(0.975 * _RESAMPLES) - 1]
     return Estimate(statistics.median(values), low, high, len(values))
+
+
+@cache
+def _middles(count: int) -> list[tuple[int, int]]:
+    """The ranks around the median of each resample of so many sorted values."""
+    draw = random.Random(_SEED)
+    drawn = (sorted(draw.choices(range(count), k=count)) for _ in range(_RESAMPLES))
+    return [(one[(count - 1) // 2], one[count // 2]) for one in drawn]

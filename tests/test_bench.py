@@ -134,7 +134,9 @@ def test_a_quick_bench_of_two_servers() -> None:
     assert same.returncode == 0, same.stdout
 
 
-def test_compare_tells_a_regression(tmp_path: Path, around: Services, wrong: Target) -> None:
+def test_compare_tells_a_regression(
+    tmp_path: Path, around: Services, wrong: Target, faults: Path
+) -> None:
     require_conformance([wrong])
     made = measured(wrong, around, workload("/index", [5]))
     slower = made.model_copy(deep=True)
@@ -147,7 +149,7 @@ def test_compare_tells_a_regression(tmp_path: Path, around: Services, wrong: Tar
         paths.append(str(path))
     done = run("compare", *paths)
     assert done.returncode == 1
-    assert re.search(r"requests/s .* worse", done.stdout)
+    assert re.search(r"rate requests/s .* worse", done.stdout)
     assert run("compare", *reversed(paths)).returncode == 0
     (tmp_path / "other.json").write_text('{"schema_version": 2}')
     refused = run("compare", paths[0], str(tmp_path / "other.json"))

@@ -1,0 +1,5 @@
+"""``python -m bench.report``."""
+
+from bench.report.cli import main
+
+main()

@@ -1,0 +1,52 @@
+"""The command line."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from bench import result
+from bench.report.files import write_report
+from bench.result import Run, find, read
+from harness.cli import reports_errors
+from harness.console import say
+from harness.errors import UsageError
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("results", nargs=-1, metavar="[RESULT]...")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where it goes, in place of results/report.",
+)
+@reports_errors
+def main(results: tuple[str, ...], output: Path | None) -> None:
+    """Show results as one HTML page, with PNG and SVG of its charts beside it.
+
+    RESULT is the id of a run or its file; without any, the newest complete run of each workload is
+    shown. Prints where the page is.
+    """
+    runs = [read(find(name)) for name in results] if results else newest(result.RESULTS)
+    click.echo(write_report(runs, output or result.RESULTS / "report"))
+
+
+def newest(folder: Path) -> list[Run]:
+    """The newest complete run of each workload."""
+    complete = [run for run in _readable(folder.glob("*.json")) if run.complete]
+    found = {run.workload_name: run for run in sorted(complete, key=lambda run: run.started)}
+    if not found:
+        raise UsageError(
+            "there is no complete run yet: `just bench text --quick` makes one, "
+            "`just bench --resume` ends one that was stopped"
+        )
+    return [found[name] for name in sorted(found)]
+
+
+def _readable(paths: Iterable[Path]) -> Iterable[Run]:
+    for path in sorted(paths):
+        try:
+            yield read(path)
+        except UsageError as error:
+            say(f"left out: {error}")

@@ -1,0 +1,125 @@
+"""A run to report on, with a bit of all that can happen."""
+
+from bench.result import (
+    Checked,
+    Cpu,
+    Errors,
+    Failure,
+    Latency,
+    Machine,
+    Measurement,
+    Memory,
+    Run,
+    ServerInfo,
+)
+from bench.workload import Case, Changes, Load, Workload
+
+SERVERS = {
+    "flask/gunicorn": ("python", "threads", 900.0),
+    "flask/gevent": ("python", "greenlets", 2000.0),
+    "tornado/tornado": ("python", "event loop", 2010.0),
+    "express/express": ("node", "event loop", 4000.0),
+}
+BUSY = "the machine was busy: other programs used {}% of it"
+
+
+def info(name: str, language: str, model: str) -> ServerInfo:
+    return ServerInfo(
+        title=name,
+        language=language,
+        framework=name,
+        homepage="https://example.org",
+        model=model,
+        folder=f"{language}/{name}",
+        run=["serve", "--bind", "{host}:{port}"],
+        fingerprint="ab",
+        state="cd",
+        versions={name: "1.2.3"},
+    )
+
+
+def measurement(target: str, case: str, level: float, repeat: int, rate: float) -> Measurement:
+    crowded = target == "flask/gunicorn" and level > 100
+    requests = round(rate * 10)
+    return Measurement(
+        target=target,
+        case=case,
+        model="closed",
+        level=level,
+        repeat=repeat,
+        started="2026-01-02T03:04:05+00:00",
+        command=["wrk"],
+        settings={"WORKERS": case[0]},
+        seconds=10,
+        requests=requests,
+        rate=rate,
+        latency=Latency(p50=1.5, p75=2, p90=3, p99=level / rate * 1e3, p99_9=9, max=99),
+        errors=Errors(timeout=7, read=2) if crowded and repeat == 1 else Errors(),
+        cpu=Cpu(server=9.5, database=None, generator=1, observer=0.1),
+        memory=Memory(rest=40_000_000, peak=60_000_000),
+        checked=Checked(during=9, after=3, unanswered=0),
+        sources=[],
+        warnings=[BUSY.format(10 + repeat)] if target == "flask/gevent" else [],
+        output="",
+    )
+
+
+def a_run(
+    name: str = "text",
+    levels: tuple[float, ...] = (10, 200),
+    cases: tuple[str, ...] = ("1 worker", "2 workers"),
+    repeats: int = 3,
+    complete: bool = True,
+) -> Run:
+    return Run(
+        id=f"{name}-1",
+        workload_name=name,
+        workload=Workload(
+            title=f"The {name} workload",
+            about="What it tells.",
+            paths=["/index"],
+            load=Load(model="closed", levels=list(levels), duration=10),
+            case=[Case(name=case, settings={"WORKERS": case[0]}) for case in cases],
+            repeats=repeats,
+            quick=Changes(),
+        ),
+        quick=repeats == 1,
+        command=["just", "bench", name],
+        started="2026-01-02T03:04:05+00:00",
+        complete=complete,
+        project="0123456789abcdef",
+        machine=Machine(
+            system="Debian",
+            kernel="6.1",
+            cpu="a CPU",
+            cores=2,
+            memory=8_000_000_000,
+            governor=None,
+            limits={"somaxconn": "4096"},
+        ),
+        versions={"wrk": "4.1.0"},
+        servers={
+            target: info(target.split("/")[0], language, model)
+            for target, (language, model, _) in SERVERS.items()
+        },
+        measurements=[
+            measurement(target, case, level, repeat, rate * (1 + at) * (1 + repeat / 100))
+            for target, (_, _, rate) in SERVERS.items()
+            for at, case in enumerate(cases)
+            for level in levels
+            for repeat in range(1, repeats + 1)
+            if (target, case) != ("tornado/tornado", "2 workers") or (level == 200 and repeat == 2)
+        ],
+        failures=[
+            Failure(
+                target="tornado/tornado",
+                case=case,
+                level=level,
+                repeat=1,
+                why="it did not start",
+                disqualifies=False,
+            )
+            for case in cases[1:]
+            for level in levels
+        ],
+    )
