@@ -13,8 +13,8 @@ require_relative 'mongodb'
 require_relative 'postgresql'
 require_relative 'problem'
 
-# Answers requests, each in a fiber of its own: with a status, headers, and a body that is a String,
-# nil, or something with `each` (and `close`), as in Rack.
+# Answers requests, each in a fiber: with a status, a body with its type before it, and further
+# headers.
 class App
   ROUTES = {
     '/index' => :index, '/json' => :hello, '/mongo' => :mongo, '/agents' => :agents,
@@ -83,7 +83,7 @@ class App
   end
 
   def index(_request)
-    [200, { 'Content-Type' => 'text/plain; charset=utf-8' }, 'Hello, World!']
+    [200, 'text/plain; charset=utf-8', 'Hello, World!']
   end
 
   def hello(_request)
@@ -111,7 +111,7 @@ class App
     stat = body.stat
     etag = format('"%<time>x-%<size>x"', time: stat.mtime.to_r * 1_000_000_000, size: stat.size)
     validators = { 'ETag' => etag, 'Last-Modified' => stat.mtime.httpdate }
-    return [304, validators, body.close] if Conditions.not_modified?(request, etag, stat.mtime)
+    return [304, nil, body.close, validators] if Conditions.not_modified?(request, etag, stat.mtime)
 
     validators['Accept-Ranges'] = 'bytes'
     part(body, validators, content_type(name), Conditions.range(request, etag, stat.size))
@@ -124,20 +124,18 @@ class App
       raise Problem.new(416, headers: { 'Content-Range' => "bytes */#{size}" })
     end
 
-    headers = { 'Content-Type' => type, 'Content-Length' => (range || (0...size)).size.to_s }
-    return [200, { **headers, **validators }, body] unless range
+    return [200, type, body, validators] unless range
 
-    headers['Content-Range'] = "bytes #{range.begin}-#{range.end - 1}/#{size}"
-    [206, { **headers, **validators }, body.narrow(range)]
+    validators['Content-Range'] = "bytes #{range.begin}-#{range.end - 1}/#{size}"
+    [206, type, body.narrow(range), validators]
   end
 
   def stored_file(request, name)
     stored = @gridfs.find(checked(name)) or raise Problem, 404
     etag = %("#{stored.id}")
-    return [304, { 'ETag' => etag }, nil] if Conditions.not_modified?(request, etag)
+    return [304, nil, nil, { 'ETag' => etag }] if Conditions.not_modified?(request, etag)
 
-    headers = { 'Content-Type' => stored.content_type, 'Content-Length' => stored.length.to_s }
-    [200, { **headers, 'ETag' => etag }, stored]
+    [200, stored.content_type, stored, { 'ETag' => etag }]
   end
 
   def checked(name)
@@ -177,6 +175,6 @@ class App
   end
 
   def json(value)
-    [200, { 'Content-Type' => 'application/json' }, JSON.generate(value)]
+    [200, 'application/json', JSON.generate(value)]
   end
 end

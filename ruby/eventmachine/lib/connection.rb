@@ -2,26 +2,27 @@
 
 require 'eventmachine'
 require 'http/parser'
+require 'strscan'
 require_relative 'framing'
 require_relative 'problem'
 require_relative 'request'
 require_relative 'writing'
 
-# HTTP/1.1 with a client. Requests are served one after the other, each in a fiber of its own, so
-# that pipelined ones are answered in order.
+# HTTP/1.1 with a client. What has come is served in a fiber, one request after the other, so that
+# handlers may wait, and pipelined requests are answered in order.
 class Connection < EM::Connection
   include Writing
 
   IDLE = 75 # seconds without a byte until it is closed
+  INPUT_LIMIT = 1024 * 1024 # bytes that may wait while a body is sent
 
   def initialize(app, fibers, connections)
     super
     @app = app
     @fibers = fibers
-    @task = method(:answer)
     @connections = connections
     @parser = HTTP::Parser.new(self)
-    @input = String.new
+    @input = StringScanner.new('')
   end
 
   def post_init
@@ -47,107 +48,111 @@ class Connection < EM::Connection
   def receive_data(data)
     return if @closing
 
-    @input.empty? ? @input = data : @input << data
+    @input.string = @input.eos? ? data : @input.rest << data
     return advance unless @serving
 
-    pause if @input.bytesize > Framing::HEAD_LIMIT
+    close_connection if @input.rest_size > INPUT_LIMIT
+  end
+
+  # Serves requests that have come whole, until one of them has had to wait.
+  def call
+    @serving = true
+    nil until @waited || @closing || @input.eos? || !(@request ? take_body : take_head)
+  rescue HTTP::Parser::Error
+    refuse(400)
+  ensure
+    @serving = false
+    advance if @waited && !@closing
   end
 
   def on_headers_complete(headers)
-    fields = Framing.fields(headers)
-    @body = Framing.body(fields, @parser.http_minor)
-    @request = Request.new(@parser.http_method, @parser.request_url, fields, @parser.keep_alive?)
-    :reset unless @body == :chunked # the parser is not to wait for a body
+    @body = Framing.body(headers, @parser.http_minor)
+    @request = Request.new(@parser.http_method, @parser.request_url, headers)
+    :reset unless @body&.infinite? # the parser is not to wait for a body
   end
 
   def on_message_complete
-    @body = 0 if @body == :chunked
+    @body = 0 if @body&.infinite?
   end
 
   private
 
+  # Nothing is read while a handler waits: once EventMachine has read that the client will send no
+  # more it closes the connection, and the client may still want its answer.
   def advance
-    @advancing = true
-    resume if paused?
-    nil while !@closing && !@serving && take
-  rescue HTTP::Parser::Error
-    refuse(400)
-  ensure
-    @advancing = false
+    @waited = false
+    @fibers.run(self)
+    @waited = @serving
+    pause if @handling && get_outbound_data_size.zero? # as nothing is written either
   end
 
-  # Takes the next part of a request; false where it has not come whole.
-  def take
-    return take_head unless @request
-    return serve if @body == 0 # rubocop:disable Style/NumericPredicate
-    return false if @input.empty?
-
-    @body == :chunked ? take_line : @body -= @input.slice!(0, @body).bytesize
-    true
-  end
-
+  # False where the head has not come whole.
   def take_head
-    @input.delete_prefix!("\r\n") # RFC 9112, section 2.2
-    size = @input.index(Framing::HEAD_END)
-    return Framing.fault(@input)&.then { |status| refuse(status) } if size.nil?
-
-    head = cut(size + Framing::HEAD_END.bytesize)
-    return refuse(431) if head.bytesize > Framing::HEAD_LIMIT
-    return refuse(400) unless head.match?(Framing::HEAD)
-
-    parse(head)
+    size = @input.skip(Framing::HEAD) or return take_other
+    parse(size == @input.string.bytesize ? @input.string : @input.matched) # `matched` copies
   end
 
-  def cut(size)
-    return @input.slice!(0, size) if size < @input.bytesize
+  # The parser knows a list of methods. All but GET and HEAD are answered alike.
+  def take_other
+    return parse("POST#{@input.scan(Framing::AFTER_METHOD)}") if @input.skip(Framing::METHOD)
+    return true if @input.skip(Framing::LINE_END) # RFC 9112, section 2.2
 
-    head = @input
-    @input = String.new
-    head
+    status = Framing.fault(@input.rest)
+    status && refuse(status)
   end
 
   def parse(head)
-    @parser.reset! if @parser.upgrade? # or it would take this for another protocol
-    @parser << Framing.with_known_method(head)
-    return refuse(400) if @body.nil?
+    return refuse(431) if head.bytesize > Framing::HEAD_LIMIT
 
-    send_data("HTTP/1.1 100 Continue\r\n\r\n") if @body != 0 && @request.header('expect')
+    @parser.reset! if @parser.upgrade? # or it would take this for another protocol
+    @parser << head
+    return refuse(400) unless @body
+    return serve if @body == 0 # rubocop:disable Style/NumericPredicate
+
+    send_data("HTTP/1.1 100 Continue\r\n\r\n") if @request.header('expect')
     true
+  end
+
+  def take_body
+    if @body.infinite?
+      take_line
+    else
+      size = [@body, @input.rest_size].min
+      @input.pos += size
+      @body -= size
+    end
+    @body == 0 ? serve : true # rubocop:disable Style/NumericPredicate
   end
 
   # The last byte of a chunked body ends a line: no line holds the start of another request.
   def take_line
-    @parser << @input.slice!(0, (@input.index("\n") || @input.bytesize) + 1)
+    @parser << (@input.scan_until(/\n/) || @input.scan(/.+/m))
   end
 
   def serve
-    @serving = true
-    @fibers.run(@task)
-    true
-  end
-
-  def answer
+    @handling = true
     response = @app.call(@request)
+    @handling = false
     respond(response) unless @closing
+    true
   rescue StandardError => e
     warn "#{@request.method} #{@request.path}: #{e.message}" unless e.is_a?(Gone)
     @closing = true
     close_connection # the headers are out: the client must see that the body is cut
   ensure
     @request = nil
-    @serving = false
-    advance unless @advancing
+    resume if @waited
   end
 
   def respond(response)
-    keep = @request.keep_alive? && !@draining
+    keep = @parser.keep_alive? && !@draining
     connection = keep ? ('keep-alive' if @parser.http_minor.zero?) : 'close'
-    write(response, head_only: @request.head?, connection:)
+    write(response, @request.head?, connection)
     end_after_writing if !keep || @draining
   end
 
   def refuse(status)
-    write(Problem.new(status).response, connection: 'close')
+    write(Problem.new(status).response, false, 'close')
     end_after_writing
   end
 

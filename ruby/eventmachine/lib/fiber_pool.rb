@@ -15,18 +15,12 @@ class FiberPool
   private
 
   def make
-    Fiber.new do |task|
-      while task
-        task.call
-        task = rest
+    fiber = Fiber.new do |task|
+      task.call
+      while @idle.size < KEPT
+        @idle << fiber
+        Fiber.yield.call
       end
     end
-  end
-
-  def rest
-    return if @idle.size >= KEPT
-
-    @idle << Fiber.current
-    Fiber.yield
   end
 end

@@ -14,6 +14,10 @@ class Files
       @range = 0...@stat.size
     end
 
+    def length
+      @range.size
+    end
+
     def narrow(range)
       @range = range
       self

@@ -32,6 +32,8 @@ class GridFS
       end
     end
 
+    def close; end
+
     private
 
     def find_chunk(number)

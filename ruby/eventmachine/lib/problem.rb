@@ -13,7 +13,7 @@ class Problem < StandardError
     504 => 'Gateway Timeout'
   }.freeze
 
-  def initialize(status, detail: nil, headers: {})
+  def initialize(status, detail: nil, headers: nil)
     super(detail || TITLES[status])
     @status = status
     @detail = detail
@@ -27,6 +27,6 @@ class Problem < StandardError
   end
 
   def response
-    [@status, { 'Content-Type' => TYPE, **@headers }, body]
+    [@status, TYPE, body, @headers]
   end
 end

@@ -2,31 +2,28 @@
 
 require 'cgi/escape'
 
-# What a client asks for. Header names are in lower case.
+# What a client asks for.
 class Request
   ORIGIN = %r{\Ahttps?://[^/?]*}i
 
   attr_reader :method, :path
 
-  def initialize(method, target, headers, keep_alive)
+  def initialize(method, target, headers)
     @method = method
     target = target.sub(ORIGIN, '') unless target.start_with?('/')
-    @path, @query = target.include?('?') ? target.split('?', 2) : target
+    @path = target
+    @path, @query = target.split('?', 2) if target.include?('?')
     @headers = headers
-    @keep_alive = keep_alive
-  end
-
-  def keep_alive?
-    @keep_alive
   end
 
   def head?
     @method == 'HEAD'
   end
 
+  # The value of a header, in whatever case its name is written.
   def header(name)
-    value = @headers[name]
-    value.is_a?(Array) ? value.join(', ') : value
+    values = @headers.filter_map { |other, value| value if other.casecmp?(name) }
+    values.join(', ') unless values.empty?
   end
 
   # All values that the query gives to a name.

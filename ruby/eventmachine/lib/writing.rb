@@ -4,7 +4,9 @@ require 'eventmachine'
 require 'time'
 require_relative 'problem'
 
-# Writes responses to a connection, no faster than the client reads them.
+# Writes responses to a connection, no faster than the client reads them. A response is a status, a
+# body with its type before it, and further headers, if there are any. The body is a String, nil, or
+# something with `length`, `each` and `close`.
 module Writing
   OUTPUT_LIMIT = 256 * 1024 # bytes that may wait for the client
   PAUSES = [0.001, 0.064].freeze # seconds between looks at what waits: the first, the longest
@@ -31,34 +33,38 @@ module Writing
 
   private
 
-  def write(response, head_only: false, connection: nil)
-    status, headers, body = response
-    head = head(status, headers, connection)
-    if body.is_a?(String)
-      head << "Content-Length: #{body.bytesize}\r\n\r\n"
-      send_data(head_only ? head : head << body)
-    else
-      send_data(head << "\r\n")
-      stream(body, headers['Content-Length'].to_i) if body && !head_only
-    end
+  def write(response, head_only, connection)
+    status, type, body, headers = response
+    more = lines(headers, connection) if headers || connection
+    return stream(status, type, body, more, head_only) unless body.is_a?(String)
+
+    send_data("#{STATUS_LINES[status]}Date: #{Clock.date}\r\nContent-Type: #{type}\r\n" \
+              "Content-Length: #{body.bytesize}\r\n#{more}\r\n#{body unless head_only}")
+  end
+
+  def lines(headers, connection)
+    lines = headers.to_h.map { |name, value| "#{name}: #{value}\r\n" }
+    lines << "Connection: #{connection}\r\n" if connection
+    lines.join
+  end
+
+  def stream(status, type, body, more, head_only)
+    start = "#{STATUS_LINES[status]}Date: #{Clock.date}\r\n#{more}"
+    start << "Content-Type: #{type}\r\nContent-Length: #{body.length}\r\n" if body
+    send_data(start << "\r\n")
+    send_pieces(body) if body && !head_only
   ensure
-    body.close if !body.is_a?(String) && body.respond_to?(:close)
+    body&.close
   end
 
-  def head(status, headers, connection)
-    head = "#{STATUS_LINES[status]}Date: #{Clock.date}\r\n"
-    headers.each { |name, value| head << name << ': ' << value << "\r\n" }
-    head << 'Connection: ' << connection << "\r\n" if connection
-    head
-  end
-
-  def stream(body, length)
+  def send_pieces(body)
+    missing = body.length
     body.each do |piece|
       send_data(piece)
-      length -= piece.bytesize
+      missing -= piece.bytesize
       wait_for_room
     end
-    raise Short, "#{length} bytes are missing" unless length.zero?
+    raise Short, "#{missing} bytes are missing" unless missing.zero?
   end
 
   # EventMachine does not tell when what waits has been sent.
@@ -66,6 +72,7 @@ module Writing
     fiber = Fiber.current
     pause, longest = PAUSES
     while get_outbound_data_size > OUTPUT_LIMIT && !@closing
+      resume if paused?
       EM.add_timer(pause) { fiber.resume }
       Fiber.yield
       pause = [pause * 2, longest].min

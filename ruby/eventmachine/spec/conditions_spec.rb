@@ -5,7 +5,7 @@ require_relative '../lib/request'
 
 RSpec.describe Conditions do
   def request(headers)
-    Request.new('GET', '/', headers, true)
+    Request.new('GET', '/', headers)
   end
 
   it 'compares entity tags weakly' do

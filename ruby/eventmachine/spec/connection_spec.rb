@@ -2,6 +2,7 @@
 
 require 'set'
 require 'socket'
+require 'stringio'
 require_relative '../lib/connection'
 require_relative '../lib/fiber_pool'
 
@@ -10,15 +11,15 @@ RSpec.describe Connection do
   let(:app) do
     lambda do |request|
       pause(request.path.size / 1000.0)
-      [200, {}, "#{request.method} #{request.path};"]
+      [200, 'text/plain', "#{request.method} #{request.path};"]
     end
   end
 
-  def exchange(*pieces)
+  def exchange(*pieces, &)
     in_reactor do
       server = EM.start_server('127.0.0.1', 0, described_class, app, FiberPool.new, Set.new)
       port = port_of(server)
-      client = Thread.new { talk(port, pieces) }
+      client = Thread.new { talk(port, pieces, &) }
       pause(0.02) while client.alive?
       client.value
     end
@@ -27,6 +28,7 @@ RSpec.describe Connection do
   def talk(port, pieces)
     TCPSocket.open('127.0.0.1', port) do |socket|
       pieces.each { |piece| socket.write(piece) && sleep(0.01) }
+      yield socket if block_given?
       socket.read
     end
   end
@@ -38,6 +40,35 @@ RSpec.describe Connection do
   it 'answers pipelined requests in order' do
     answer = exchange(get('/a/long/path') + get('/b') + get('/c', 'Connection: close'))
     expect(answer.scan(/GET \S+;/)).to eq ['GET /a/long/path;', 'GET /b;', 'GET /c;']
+  end
+
+  it 'answers a client that sends no more' do
+    expect(exchange(get('/a/long/path'), &:close_write)).to end_with 'GET /a/long/path;'
+  end
+
+  it 'sends an answer while the next request is served' do
+    answer = nil
+    exchange(get('/a') + get("/#{'b' * 300}")) do |socket|
+      sleep(0.1)
+      answer = socket.read_nonblock(1000)
+      socket.close_write
+    end
+    expect(answer).to end_with 'GET /a;'
+  end
+
+  context 'with a body that takes a while to send' do
+    let(:app) do
+      lambda do |request|
+        text = "#{request.path};"
+        [200, 'text/plain', request.path == '/long' ? StringIO.new(text * 1_000_000) : text]
+      end
+    end
+
+    it 'goes on to take requests' do
+      answer = exchange(get('/long') + (get('/b') * 1000) + get('/c', 'Connection: close'))
+      expect(answer).to end_with('/c;')
+      expect(answer.scan('/b;').size).to eq 1000
+    end
   end
 
   it 'takes requests in pieces' do
