@@ -1,7 +1,7 @@
 import express from 'express';
 
 import { methodNotAllowed, notFound, problem } from './answers.js';
-import { collect, file, fileName, gridfsFile } from './files.js';
+import { file, fileName, gridfsFile } from './files.js';
 import { agents, article, hello, index, sleep, slowApi } from './handlers.js';
 
 export const app = express();
@@ -16,8 +16,8 @@ app.route('/index').get(index).all(methodNotAllowed);
 app.route('/json').get(hello).all(methodNotAllowed);
 app.route('/mongo').get(article).all(methodNotAllowed);
 app.route('/agents').get(agents).all(methodNotAllowed);
-app.route('/files/:name').get(collect, file).all(methodNotAllowed);
-app.route('/gridfs/:name').get(collect, gridfsFile).all(methodNotAllowed);
+app.route('/files/:name').get(file).all(methodNotAllowed);
+app.route('/gridfs/:name').get(gridfsFile).all(methodNotAllowed);
 app.route('/sleep').get(sleep).all(methodNotAllowed);
 app.route('/slow_api').get(slowApi).all(methodNotAllowed);
 

@@ -10,14 +10,61 @@ const client = connect();
 export const mongodb = client.db();
 export const gridfs = new GridFSBucket(mongodb);
 
-export const postgresql = new pg.Pool({
+const postgresql = new pg.Pool({
   connectionString: settings.databaseUrl,
   max: settings.databasePoolSize,
   connectionTimeoutMillis: TIMEOUT,
-  query_timeout: TIMEOUT,
+  idleTimeoutMillis: TIMEOUT, // those that died in silence must not meet many requests
+  pipeline: true,
 });
 // https://node-postgres.com/apis/pool#error: an idle connection was lost
 postgresql.on('error', (error) => console.error(`PostgreSQL: ${error.message}`));
+postgresql.on('connect', (connection) => connection.on('error', () => {})); // its queries fail
+
+/** @typedef {{ connection: Promise<pg.PoolClient>, queries: number, error?: Error }} Lease */
+
+const SHARED_BY = 16; // queries
+
+/** @type {Lease | undefined} */
+let newest;
+
+/**
+ * The rows of a query, or 503. Queries that are made at the same time share connections, which
+ * `pool.query` does not do: https://node-postgres.com/features/pipelining
+ * @param {pg.QueryConfig} query
+ */
+export async function rows(query) {
+  if (!newest || newest.queries === SHARED_BY) {
+    newest = { connection: postgresql.connect(), queries: 0 };
+  }
+  const lease = newest;
+  lease.queries++;
+  try {
+    return await available(ask(lease.connection, query));
+  } catch (error) {
+    lease.error = /** @type {Error} */ (error);
+    throw error;
+  } finally {
+    lease.queries--;
+    if (lease === newest && (lease.error || lease.queries === 0)) newest = undefined;
+    if (lease.queries === 0) {
+      lease.connection.then((connection) => connection.release(lease.error)).catch(() => {});
+    }
+  }
+}
+
+/**
+ * @param {Promise<pg.PoolClient>} connecting
+ * @param {pg.QueryConfig} query
+ * @returns {Promise<unknown[]>}
+ */
+async function ask(connecting, query) {
+  const connection = await connecting;
+  return new Promise((resolve, reject) => {
+    // by callback: rows that come by pg's own promise are promoted to V8's old generation
+    connection.query(query, (error, result) => (error ? reject(error) : resolve(result.rows)));
+  });
+}
 
 export const AGENTS = {
   name: 'agents', // prepared once a connection

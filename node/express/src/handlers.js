@@ -4,7 +4,7 @@ import createError from 'http-errors';
 import { request } from 'undici';
 
 import { json, send } from './answers.js';
-import { AGENTS, available, mongodb, postgresql } from './databases.js';
+import { AGENTS, available, mongodb, rows } from './databases.js';
 import { settings } from './settings.js';
 
 /** @import { Request, RequestHandler } from 'express' */
@@ -44,8 +44,7 @@ export const article = async (req, res) => {
 
 /** @type {RequestHandler} */
 export const agents = async (req, res) => {
-  const { rows } = await available(postgresql.query(AGENTS));
-  json(res, rows);
+  json(res, await rows(AGENTS));
 };
 
 /** @type {RequestHandler} */
