@@ -1,7 +1,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from time import monotonic
 from typing import Any
 
@@ -67,6 +67,7 @@ async def postgresql(app: web.Application) -> AsyncIterator[None]:
         settings.database_url,
         min_size=0,  # connect at the first query, so that the server starts without the database
         max_size=settings.database_pool_size,
+        max_inactive_connection_lifetime=0,  # or each query would start and stop a timer
         reset=no_reset,
     )
     yield
@@ -101,7 +102,7 @@ async def turn(app: web.Application) -> AsyncIterator[None]:
     """MongoDB, waited for in turn: a crowd that waits in the driver's pool stalls it."""
     deadline = monotonic() + TIMEOUT
     try:
-        async with asyncio.timeout(TIMEOUT):
+        async with asyncio.timeout(TIMEOUT) if app[TURNS].locked() else nullcontext():
             await app[TURNS].acquire()
         try:
             # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/

@@ -38,6 +38,7 @@ def serve(settings: Settings, sock: socket.socket) -> None:
         access_log=None,
         print=None,
         shutdown_timeout=10,
+        backlog=1024,  # it listens once more
     )
 
 

@@ -29,7 +29,7 @@ class Settings:
                 mongodb_url=url(
                     "MONGODB_URL", "mongodb", default="mongodb://127.0.0.1:27017/refservers"
                 ),
-                mongodb_pool_size=number("MONGODB_POOL_SIZE", 10, 10_000),
+                mongodb_pool_size=number("MONGODB_POOL_SIZE", 32, 10_000),
                 database_url=url(
                     "DATABASE_URL",
                     "postgresql",

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import nullcontext
 from time import monotonic
 from typing import Any, BinaryIO, TypeVar
 
@@ -45,7 +46,7 @@ async def in_turn(operation: Callable[..., Awaitable[T]], *args: Any) -> T:
     """Waits for one of the pool's connections here: a crowd that waits in the driver stalls it."""
     deadline = monotonic() + TIMEOUT
     try:
-        async with asyncio.timeout(TIMEOUT):
+        async with asyncio.timeout(TIMEOUT) if turns.locked() else nullcontext():
             await turns.acquire()
     except TimeoutError as error:
         raise WaitQueueTimeoutError("too many wait for MongoDB") from error

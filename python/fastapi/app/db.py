@@ -1,7 +1,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from time import monotonic
 from typing import Any
 
@@ -11,6 +11,7 @@ from bson import ObjectId
 from fastapi import HTTPException
 from gridfs.asynchronous import AsyncGridFSBucket, AsyncGridOut
 from gridfs.errors import NoFile
+from pymongo.asynchronous.cursor import AsyncCursor
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
@@ -62,12 +63,13 @@ class MongoDB:
         self.files = AsyncGridFSBucket(database)
         self.chunks = database["fs.chunks"]
         self.turns = asyncio.Semaphore(connections)
+        self.reads: set[asyncio.Task[list[dict[str, Any]]]] = set()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         deadline = monotonic() + TIMEOUT
         try:
-            async with asyncio.timeout(TIMEOUT):
+            async with asyncio.timeout(TIMEOUT) if self.turns.locked() else nullcontext():
                 await self.turns.acquire()
             try:
                 # https://www.mongodb.com/docs/languages/python/pymongo-driver/current/connect/connection-options/csot/
@@ -100,7 +102,15 @@ async def read_chunks(mongodb: MongoDB, file_id: ObjectId) -> AsyncIterator[byte
     # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
     chunks = mongodb.chunks.find({"files_id": file_id}, sort={"n": 1}, batch_size=4)
     while chunks.alive:
-        async with mongodb.turn():
-            batch = await chunks.to_list(4)
-        for chunk in batch:
+        # Starlette cancels this if the client goes, and PyMongo, cancelled, may keep a lock
+        # for ever before Python 3.12: python/cpython#86766
+        read = asyncio.create_task(read_batch(mongodb, chunks))
+        mongodb.reads.add(read)
+        read.add_done_callback(mongodb.reads.discard)
+        for chunk in await asyncio.shield(read):
             yield chunk["data"]
+
+
+async def read_batch(mongodb: MongoDB, chunks: AsyncCursor[dict[str, Any]]) -> list[dict[str, Any]]:
+    async with mongodb.turn():
+        return await chunks.to_list(4)

@@ -34,6 +34,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         str(settings.database_url),
         min_size=0,  # connect at the first query, so that the server starts without the database
         max_size=settings.database_pool_size,
+        max_inactive_connection_lifetime=0,  # or each query would start and stop a timer
         reset=db.no_reset,
     )
     connector = aiohttp.TCPConnector(limit=0)  # all calls of a request are in flight together

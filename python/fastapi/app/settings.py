@@ -23,7 +23,7 @@ class Settings(BaseSettings):
     port: Annotated[int, Field(ge=1, le=65535)] = 8000
     workers: PositiveInt = 1
     mongodb_url: MongoUrl = MultiHostUrl("mongodb://127.0.0.1:27017/refservers")
-    mongodb_pool_size: PositiveInt = 10
+    mongodb_pool_size: PositiveInt = 32
     database_url: PostgresUrl = MultiHostUrl("postgresql://refservers@127.0.0.1:5432/refservers")
     database_pool_size: PositiveInt = 10
     files_dir: DirectoryPath

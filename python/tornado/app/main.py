@@ -79,6 +79,7 @@ async def serve(settings: Settings, sockets: list[socket.socket], parent: socket
         settings.database_url,
         min_size=0,  # connect at the first query, so that the server starts without the database
         max_size=settings.database_pool_size,
+        max_inactive_connection_lifetime=0,  # or each query would start and stop a timer
         reset=no_reset,
     )
     server = Server(create_app(settings, postgresql))

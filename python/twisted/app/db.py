@@ -99,6 +99,7 @@ class PostgreSQL:
             settings.database_url,
             min_size=0,  # connect at the first query, so that the server starts without it
             max_size=settings.database_pool_size,
+            max_inactive_connection_lifetime=0,  # or each query would start and stop a timer
             reset=no_reset,
         )
         return cls(pool)
