@@ -7,6 +7,7 @@ import multiprocessing
 import re
 import signal
 import socket
+import sys
 from typing import Any, ClassVar
 
 import gevent
@@ -68,7 +69,11 @@ def on_stop(handler: Any) -> None:
 
 def main() -> None:
     options = settings.from_environment()
-    listener = socket.create_server((options["HOST"], options["PORT"]), backlog=1024)
+    try:
+        listener = socket.create_server((options["HOST"], options["PORT"]), backlog=1024)
+    except OSError as error:
+        print(f"bad setting: HOST or PORT: {error}", file=sys.stderr)
+        sys.exit(2)
     # pywsgi writes headers and body apart; its connections take this from the listener
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if options["WORKERS"] == 1:

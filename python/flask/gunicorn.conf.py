@@ -15,7 +15,7 @@ keepalive = 5
 timeout = 60
 # https://gunicorn.org/reference/settings/#graceful_timeout
 graceful_timeout = 10
-# https://gunicorn.org/reference/settings/#control_socket_disable
+# https://gunicorn.org/reference/settings/#control_socket_disable: nothing outside this folder
 control_socket_disable = True
 
 

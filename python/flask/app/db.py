@@ -41,8 +41,10 @@ def init_app(app: Flask, pooled: bool) -> None:
         timeoutMS=2000,  # PyMongo may look at the clock half a second late
         connectTimeoutMS=2000,
     )
-    app.extensions["mongodb"] = client.get_default_database()
-    app.extensions["gridfs"] = GridFSBucket(app.extensions["mongodb"])
+    database = client.get_default_database("refservers")
+    app.extensions["articles"] = database["articles"]
+    app.extensions["chunks"] = database["fs.chunks"]
+    app.extensions["gridfs"] = GridFSBucket(database)
 
     url = app.config["DATABASE_URL"]
     options = {"autocommit": True, "row_factory": dict_row, "connect_timeout": 2}
@@ -79,4 +81,4 @@ def find_agents() -> list[DictRow]:
 
 
 def find_article(slug: str) -> dict[str, Any] | None:
-    return current_app.extensions["mongodb"].articles.find_one({"slug": slug})
+    return current_app.extensions["articles"].find_one({"slug": slug})

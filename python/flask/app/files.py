@@ -54,7 +54,7 @@ def gridfs(name: str) -> Response:
     except NoFile:
         abort(404)
     # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
-    chunks = current_app.extensions["mongodb"]["fs.chunks"].find(
+    chunks = current_app.extensions["chunks"].find(
         {"files_id": stored._id}, sort={"n": 1}, batch_size=4
     )
     response = Response((chunk["data"] for chunk in chunks), direct_passthrough=True)
