@@ -129,15 +129,14 @@ class _Turn:
             watching.enter_context(peak.watched())
             watching.enter_context(sampler.sampling(self.workload.samples))
             server_cpu, database_cpu = tree.cpu(), self.databases.cpu()
-            busy, observer = Busy(), time.process_time()
+            busy = Busy()
             outcome = generate(self._order(server), self.around.workers)
-            observer = time.process_time() - observer
             machine_cpu, machine_all = busy.seconds()
             use = Use(
                 server=tree.cpu() - server_cpu,
                 database=self.databases.cpu() - database_cpu if self.databases.roots else None,
                 generator=outcome.cpu,
-                observer=observer,
+                observer=outcome.observer,
                 machine=machine_cpu,
                 machine_all=machine_all,
                 peak=0,

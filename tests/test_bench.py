@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from playwright.sync_api import Browser
 
 import spec
 from bench import result
@@ -22,6 +23,7 @@ from harness.catalog import Target, find_target
 from harness.errors import TaskError
 from harness.paths import ROOT
 from harness.services import Services, services
+from tests.browser import Opened
 from tests.tasks import run
 
 pytestmark = pytest.mark.timeout(600)
@@ -113,7 +115,7 @@ def ids(text: str) -> str:
     return found[1]
 
 
-def test_a_quick_bench_of_two_servers() -> None:
+def test_a_quick_bench_of_two_servers(tmp_path: Path, chromium: Browser) -> None:
     words = ("mongo-small", "--quick", "--case", "WORKERS=1", "tornado", "aiohttp/aiohttp")
     done = run("bench", *words, timeout=500)
     assert done.returncode == 0, done.stderr
@@ -129,9 +131,19 @@ def test_a_quick_bench_of_two_servers() -> None:
         assert one.sources[0].counted >= one.requests
         assert one.cpu.database
         assert one.errors.total == 0
-        assert one.cpu.observer < 0.03 * one.seconds, "measuring costs too much"
+    observer = sum(one.cpu.observer for one in made.measurements)
+    seconds = sum(one.seconds for one in made.measurements)
+    assert observer < 0.03 * seconds, "measuring costs too much"
     same = run("compare", made.id, made.id)
     assert same.returncode == 0, same.stdout
+    shown = run("report", made.id, "--output", str(tmp_path / "report"))
+    assert shown.returncode == 0, shown.stderr
+    page = Opened(chromium, Path(shown.stdout.strip()))
+    page.draw_all()
+    assert set(page.shown("mongo-small")) == {"tornado/tornado", "aiohttp/aiohttp"}
+    assert page.wrong == []
+    assert page.asked == [page.url]
+    page.context.close()
 
 
 def test_compare_tells_a_regression(

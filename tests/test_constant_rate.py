@@ -26,7 +26,7 @@ from harness.ports import free_port
 from harness.processes import spawn, stop, wait_until
 from harness.wheel import install_wheel
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(180)
 
 PERIOD, FREEZE = 4.0, 1.0
 Background = Callable[[], Coroutine[Any, Any, None]]

@@ -7,15 +7,14 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, expect
 
 from bench.report.files import write_report
 from bench.result import Failure
-from harness.toolchains import find_program, require
+from tests.browser import Opened
 from tests.runs import BUSY, SERVERS, a_run
 
 pytestmark = pytest.mark.timeout(300)
-expect.set_options(timeout=30_000)
 
 BY_RATE = ["express/express", "tornado/tornado", "flask/gevent", "flask/gunicorn"]
 NASTY = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
@@ -26,56 +25,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of a whole run and of a short one."""
     single = a_run("json", levels=(10,), cases=("1 worker",), repeats=1, complete=False)
     return write_report([a_run(), single], tmp_path_factory.mktemp("results") / "report")
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    require(["chromium"])
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_program("chromium"))
-        yield browser
-        browser.close()
-
-
-class Opened:
-    """A page in the browser, with all that it asked for and all that went wrong."""
-
-    def __init__(self, browser: Browser, path: Path, width: int = 1200, scheme: str = "light"):
-        self.context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme="dark" if scheme == "dark" else "light",
-            offline=True,
-        )
-        self.page: Page = self.context.new_page()
-        self.asked: list[str] = []
-        self.wrong: list[str] = []
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on(
-            "console",
-            lambda told: self.wrong.append(told.text) if told.type == "error" else None,
-        )
-        self.url = path.as_uri()
-        self.page.goto(self.url)
-
-    def section(self, name: str = "text") -> Locator:
-        return self.page.locator(f"#{name}")
-
-    def chart(self, name: str, kind: str = "bars", section: str = "text") -> Locator:
-        figure = self.section(section).locator(f"[data-figure={name}][data-kind={kind}]")
-        figure.scroll_into_view_if_needed()
-        expect(figure.locator("svg")).to_be_visible()
-        return figure
-
-    def draw_all(self) -> None:
-        for figure in self.page.locator("figure").all():
-            figure.scroll_into_view_if_needed()
-            expect(figure.locator("svg")).to_be_visible()
-
-    def shown(self, section: str = "text") -> list[str]:
-        """The servers of a table, in order."""
-        names = self.section(section).locator("tbody:visible th > a")
-        return names.all_text_contents()
 
 
 @pytest.fixture

@@ -77,4 +77,6 @@ def _outcome(order: Order, command: list[str], ended: Ended, log: Path, requests
     )
     seconds = (last - first) / 1e6 if last else ended.seconds
     latency = percentiles(sorted(good))
-    return Outcome(command, len(good), seconds, latency, errors, ended.cpu, ended.output)
+    return Outcome(
+        command, len(good), seconds, latency, errors, ended.cpu, ended.output, ended.observer
+    )

@@ -66,6 +66,7 @@ def generate(order: Order, workers: Sequence[str] = ()) -> Outcome:
         errors,
         cpu,
         ended.output,
+        ended.observer,
         busiest=told["busiest"],
         lag=told["lag"]["p99"] if told["lag"] else None,
     )

@@ -57,6 +57,8 @@ class Outcome:
     cpu: float
     """Seconds of CPU time that the generator used."""
     output: str
+    observer: float
+    """Seconds of CPU time that this program used meanwhile."""
     busiest: float | None = None
     """The share of a core that its busiest process used, where it says so itself."""
     lag: float | None = None
@@ -71,6 +73,7 @@ class Ended:
     output: str
     seconds: float
     cpu: float
+    observer: float
 
 
 def run(command: Sequence[str], order: Order) -> Ended:
@@ -84,8 +87,10 @@ def run(command: Sequence[str], order: Order) -> Ended:
     before, began = _children(), time.monotonic()
     with log.open("w") as output:
         process = spawn([program, *command[1:]], cwd=order.folder, env=env, output=output)
+        observer = time.process_time()
         try:
             status = process.wait(bound)
+            observer = time.process_time() - observer
         except subprocess.TimeoutExpired:
             raise OutOfOrder(f"{command[0]} did not end within {bound:.0f} s") from None
         finally:
@@ -93,7 +98,7 @@ def run(command: Sequence[str], order: Order) -> Ended:
     told = log.read_text(errors="replace")
     if status:
         raise OutOfOrder(f"{command[0]} ended with status {status}:\n{told.strip()[-800:]}")
-    return Ended(told, time.monotonic() - began, _children() - before)
+    return Ended(told, time.monotonic() - began, _children() - before, observer)
 
 
 def _children() -> float:

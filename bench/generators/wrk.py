@@ -31,4 +31,4 @@ def generate(order: Order) -> Outcome:
     good = max(told["requests"] - errors.status - errors.timeout, 0)
     latency = Latency(**{name: told[name] for name in Latency.model_fields}) if good else None
     seconds = told["microseconds"] / 1e6
-    return Outcome(command, good, seconds, latency, errors, ended.cpu, ended.output)
+    return Outcome(command, good, seconds, latency, errors, ended.cpu, ended.output, ended.observer)

@@ -1,0 +1,17 @@
+"""What several files of tests share."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from harness.toolchains import find_program, require
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    require(["chromium"])
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_program("chromium"))
+        yield browser
+        browser.close()
