@@ -32,6 +32,7 @@ class Contract:
     def __init__(self, files: Path) -> None:
         """Take the files that the server was given."""
         self.files = files
+        self._known: dict[str, tuple[str, bytes]] = {}
 
     def expected(self, path: str) -> tuple[str, bytes]:
         """``Content-Type`` and body."""
@@ -61,7 +62,9 @@ class Contract:
             if response.status == 503:
                 problem(response, 503)
                 return False
-            answer(response, *self.expected(path))
+            if path not in self._known:
+                self._known[path] = self.expected(path)
+            answer(response, *self._known[path])
         except Mismatch as wrong:
             raise WrongAnswer(f"{wrong}\nrepeat    {wrong.repeat}") from wrong
         return True

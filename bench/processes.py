@@ -9,7 +9,9 @@ from urllib.parse import urlsplit
 import psutil
 
 _INTERVAL = 0.5
-"""Seconds between two looks at the memory."""
+"""Seconds between two looks at the memory, at least."""
+_SHARE = 0.01
+"""The share of a core that these looks may take: many processes are looked at less often."""
 _EVERY = 4
 """Looks for which a list of child processes is good."""
 
@@ -78,8 +80,11 @@ class Peak:
             thread.join()
 
     def _watch(self) -> None:
-        while not self._over.wait(_INTERVAL):
+        pause = _INTERVAL
+        while not self._over.wait(pause):
+            began = time.thread_time()
             self.bytes = max(self.bytes, self.tree.pss(fresh=False))
+            pause = max(_INTERVAL, (time.thread_time() - began) / _SHARE)
 
 
 def listening_at(urls: Iterable[str]) -> Tree:
