@@ -77,13 +77,19 @@ def main(
     if bool(workload) == bool(resume):
         raise UsageError("give a WORKLOAD or --resume: `just bench --list` shows the workloads")
     changes = _changes({**numbers, "images": image_count})
+    if resume and (quick or cases or changes != Changes()):
+        raise UsageError("a run goes on as it was begun: give --resume without other numbers")
+    if resume:
+        run, targets = _resumed(resume)
+        what = run.workload
+    else:
+        what = _workload(workload or "", changes, cases, quick=quick)
+        targets = serving(what, find_targets(names or tuple(what.servers)))
     machine.raise_limits()
+    prepare_generator(what.load)
     with _alone(), services() as around:
-        run, targets = (
-            _resumed(resume)
-            if resume
-            else _begun(workload or "", names, changes, cases, around, quick=quick)
-        )
+        if not resume:
+            run = start(Path(workload or "").stem, what, targets, around, quick=quick)
         _measure(run, targets, around, _workers(run.workload, workers))
     if to_json:
         click.echo(run.model_dump_json(indent=1))
@@ -117,19 +123,18 @@ def _changes(numbers: dict[str, str | float | None]) -> Changes:
         for name, value in numbers.items()
         if value is not None
     }
-    if isinstance(told.get("duration"), list) and len(told["duration"]) == 1:  # type: ignore[arg-type]
-        told["duration"] = told["duration"][0]  # type: ignore[index]
     try:
         return Changes.model_validate(told)
     except ValidationError as error:
         raise UsageError(f"--{faults(error, 'changes')}") from error
 
 
-def _numbers(name: str, text: str) -> list[float]:
+def _numbers(name: str, text: str) -> list[float] | float:
     try:
-        return [float(part) for part in text.split(",")]
+        found = [float(part) for part in text.split(",")]
     except ValueError:
         raise UsageError(f"--{name}: {text!r} is no list of numbers such as 200,1000") from None
+    return found[0] if name == "duration" and len(found) == 1 else found
 
 
 def _case(text: str) -> Case:
@@ -142,24 +147,14 @@ def _case(text: str) -> Case:
         raise UsageError(f"--case: {faults(error, 'case')}") from error
 
 
-def _begun(
-    name: str,
-    names: tuple[str, ...],
-    changes: Changes,
-    cases: tuple[str, ...],
-    around: Services,
-    *,
-    quick: bool,
-) -> tuple[Run, list[Target]]:
+def _workload(name: str, changes: Changes, cases: tuple[str, ...], *, quick: bool) -> Workload:
     workload = load_workload(name)
     if quick:
         workload = workload.changed(workload.quick)
     workload = workload.changed(changes)
     if cases:
         workload = workload.model_copy(update={"case": [_case(text) for text in cases]})
-    prepare_generator(workload.load)
-    targets = serving(workload, find_targets(names or tuple(workload.servers)))
-    return start(Path(name).stem, workload, targets, around, quick=quick), targets
+    return workload
 
 
 def _resumed(name: str) -> tuple[Run, list[Target]]:
@@ -174,7 +169,6 @@ def _resumed(name: str) -> tuple[Run, list[Target]]:
         raise UsageError(f"{run.id} was finished")
     targets = find_targets(tuple(run.servers))
     require_unchanged(run, targets)
-    prepare_generator(run.workload.load)
     return run, targets
 
 

@@ -15,7 +15,7 @@ from bench.generators.locust import own_address
 from bench.plan import Turn
 from bench.processes import Busy, Peak, Tree, listening_at
 from bench.result import Checked, Cpu, Measurement, Memory, Sources, now
-from bench.sources import counters, told
+from bench.sources import counters
 from bench.warnings import Use, warnings
 from bench.workload import Workload
 from conformance.subject import Subject
@@ -149,7 +149,12 @@ class _Turn:
             exactly = counter.name == "upstream" and not outcome.errors.total
             counted = outcome.requests if counter.name == "upstream" else requests
             least = counter.least(self.around.paths, counted, load.threads)
-            source = told(counter, count, least, exactly=exactly and load.requests is not None)
+            source = Sources(
+                name=counter.name,
+                counted=counter.read() - count,
+                least=least,
+                exactly=exactly and load.requests is not None,
+            )
             if not source.agrees:
                 wanted = f"{'' if source.exactly else 'at least '}{least}"
                 raise WrongAnswer(

@@ -28,12 +28,13 @@ class Tree:
     def processes(self, *, fresh: bool = True) -> list[psutil.Process]:
         """All that are alive; or were, a moment ago, where that will do."""
         if fresh or self._looks % _EVERY == 0:
-            self._known = []
+            found: list[psutil.Process] = []
             for root in self.roots:
                 try:
-                    self._known += [root, *root.children(recursive=True)]
+                    found += [root, *root.children(recursive=True)]
                 except psutil.NoSuchProcess:
                     continue
+            self._known = found
         self._looks += 1
         return self._known
 

@@ -19,6 +19,9 @@ SCHEMA = 1
 RESULTS = ROOT / "results"
 
 
+SourceName = Literal["mongodb", "postgresql", "upstream"]
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -72,12 +75,12 @@ class Memory(_Model):
 
 
 class Sources(_Model):
-    """What the data sources counted while the load ran; None where the workload has no use of it.
+    """What a data source counted from the server's start to its end.
 
     ``least`` is what the answered requests cannot have done without.
     """
 
-    name: Literal["mongodb", "postgresql", "upstream"]
+    name: SourceName
     counted: int
     least: int
     exactly: bool = False

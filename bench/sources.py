@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import psycopg
 import pymongo
 
-from bench.result import Sources
+from bench.result import SourceName
 from bench.workload import part_of
 from harness.services import Services
 from harness.services.mongodb import DATABASE
@@ -19,7 +19,7 @@ from harness.services.mongodb import DATABASE
 class Counter:
     """One data source."""
 
-    name: str
+    name: SourceName
     url: str
     read: Callable[[], int]
     """What it has counted so far."""
@@ -37,7 +37,7 @@ class Counter:
 
 def counters(paths: Sequence[str], services: Services, request_id: str) -> list[Counter]:
     """The sources that these paths make use of."""
-    uses: dict[str, tuple[str, Callable[[], int]]] = {
+    uses: dict[SourceName, tuple[str, Callable[[], int]]] = {
         "mongodb": (services.mongodb_url, lambda: _finds(services.mongodb_url)),
         "postgresql": (services.database_url, lambda: _scans(services.database_url)),
         "upstream": (services.slow_api_url, lambda: _calls(services.slow_api_url, request_id)),
@@ -48,14 +48,6 @@ def counters(paths: Sequence[str], services: Services, request_id: str) -> list[
         if any(per_path.values()):
             found.append(Counter(name, url, read, per_path))
     return found
-
-
-def told(counter: Counter, before: int, least: int, *, exactly: bool = False) -> Sources:
-    """What was counted since."""
-    return Sources.model_validate(
-        {"name": counter.name, "counted": counter.read() - before, "least": least}
-        | {"exactly": exactly}
-    )
 
 
 def _cost(source: str, path: str) -> int:

@@ -69,6 +69,9 @@ class Load(_Model):
             raise ValueError("duration needs as many members as levels, or one number")
         if self.model != "constant rate" and any(level % 1 for level in self.levels):
             raise ValueError("levels must be whole numbers of connections")
+        seconds = self.duration if isinstance(self.duration, list) else [self.duration or 1]
+        if self.model == "closed" and any(one % 1 for one in [*seconds, self.timeout]):
+            raise ValueError("duration and timeout must be whole seconds in the closed model")
         return self
 
     def duration_of(self, level: float) -> float | None:
@@ -145,12 +148,8 @@ class Workload(_Model):
     @property
     def parts(self) -> set[str]:
         """The parts of the contract that it needs."""
-        return {part_of(path) for path in (self.paths or [f"{self.images_endpoint}/0.png"])}
-
-    @property
-    def images_endpoint(self) -> str:
-        """Where images are asked for."""
-        return self.images.endpoint if self.images else ""
+        paths = [self.images.endpoint] if self.images else self.paths
+        return {part_of(path) for path in paths}
 
     def changed(self, changes: Changes) -> "Workload":
         """The workload with some of its numbers replaced, checked again."""

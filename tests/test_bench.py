@@ -210,6 +210,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
         (("text", "--repeats", "0", "tornado"), "--repeats"),
         (("text", "--case", "WORKERS", "tornado"), "--case: 'WORKERS' is not of the form"),
         (("text", "--case", "WORKERS=x", "tornado"), "--case: settings.WORKERS"),
+        (("--resume", "last", "--levels", "3"), "a run goes on as it was begun"),
         (("--resume", "nothing"), "there is no result 'nothing'"),
     ],
 )

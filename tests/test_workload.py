@@ -57,6 +57,7 @@ duration = 1
         ("[1]", "[1.5]", "load: levels must be whole numbers of connections"),
         ("duration = 1", "", "load: give either duration or requests"),
         ("duration = 1", "duration = [1, 2]", "load: duration needs as many members as levels"),
+        ("duration = 1", "duration = 1.5", "load: duration and timeout must be whole seconds"),
         ("duration = 1", "duration = 1\nrate = 3", "load.rate: Extra inputs are not permitted"),
         ("[quick]", '[[case]]\nname = "c"\nsettings = {PORT = "1"}\n[quick]', "case.0.settings"),
         ("[quick]", "[quick]\nrepeats = 0", "quick.repeats: Input should be greater than 0"),

@@ -31,7 +31,7 @@ def generate(order: Order) -> Outcome:
         rate = []
     asked = [order.paths[i % len(order.paths)] for i in range(min(requests, len(order.paths)))]
     paths.write_text("".join(f"{order.url}{path}\n" for path in asked))
-    timeout = f"{order.timeout + 1:.0f}s"
+    timeout = f"{math.ceil(order.timeout) + 1}s"
     command = [
         *("h2load", "--h1", "--requests", str(requests), "--clients", str(connections)),
         *("--threads", str(min(order.threads, connections)), *rate),

@@ -1,6 +1,7 @@
 """wrk: the closed model, for a time. https://github.com/wg/wrk"""
 
 import json
+import math
 from pathlib import Path
 
 from bench.generators.order import Order, Outcome, OutOfOrder, run
@@ -17,7 +18,12 @@ def generate(order: Order) -> Outcome:
     command = [
         *("wrk", "--connections", str(connections)),
         *("--threads", str(min(order.threads, connections))),
-        *("--duration", f"{order.duration:.0f}s", "--timeout", f"{order.timeout:.0f}s"),
+        *(
+            "--duration",
+            f"{math.ceil(order.duration or 0)}s",
+            "--timeout",
+            f"{math.ceil(order.timeout)}s",
+        ),
         *(part for name, value in order.headers.items() for part in ("-H", f"{name}: {value}")),
         *("--script", str(SCRIPT), order.url, "--", str(paths)),
         *(["random"] if order.random else []),

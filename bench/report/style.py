@@ -20,9 +20,10 @@ class Style:
     quiet: str
     line: str
     ground: str
+    """What is behind the chart."""
     warning: str
     hollow: str
-    """What is behind the chart."""
+    """What hollow points are filled with."""
     models: Sequence[str]
     """The colours of :data:`MODELS`."""
     width: int | Literal["container"]
