@@ -1,18 +1,22 @@
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
 import psycopg2
+import pymongo
 from eventlet import Timeout
-from eventlet.semaphore import Semaphore
 from psycopg2.extensions import connection as Connection
 from pymongo import MongoClient
 from pymongo.collection import Collection
-from pymongo.errors import PyMongoError
+from pymongo.errors import PyMongoError, WaitQueueTimeoutError
 
 from app.responses import Unavailable
+from app.semaphore import FairSemaphore
 from app.settings import Settings
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -42,18 +46,20 @@ class ConnectionPool:
     def __init__(self, url: str, size: int) -> None:
         self._url = url
         self._idle: list[Connection] = []
-        self._places = Semaphore(size)
+        self._places = FairSemaphore(size)
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        with self._places:
+        self._places.acquire()
+        try:
             connection = self._idle.pop() if self._idle else self._connect()
-            try:
-                yield connection
-            except (psycopg2.OperationalError, TimeoutError):
-                self._idle.clear()  # the other connections are dead too
-                raise
+            yield connection
             self._idle.append(connection)
+        except (psycopg2.OperationalError, TimeoutError):
+            self._idle.clear()  # the other connections are dead too
+            raise
+        finally:
+            self._places.release()
 
     def _connect(self) -> Connection:
         connection = psycopg2.connect(self._url)
@@ -61,9 +67,23 @@ class ConnectionPool:
         return connection
 
 
-def find_article(articles: Collection[dict[str, Any]], slug: str) -> dict[str, Any] | None:
+def in_turn(turns: FairSemaphore, operation: Callable[..., T], *args: Any) -> T:
+    """Waits for one of MongoDB's connections here: in the driver's pool some wait for ever."""
+    deadline = monotonic() + TIMEOUT
+    if not turns.acquire(TIMEOUT):
+        raise WaitQueueTimeoutError("too many wait for MongoDB")
     try:
-        return articles.find_one({"slug": slug})
+        with pymongo.timeout(max(deadline - monotonic() - 0.5, 0.1)):  # it may be that much late
+            return operation(*args)
+    finally:
+        turns.release()
+
+
+def find_article(
+    turns: FairSemaphore, articles: Collection[dict[str, Any]], slug: str
+) -> dict[str, Any] | None:
+    try:
+        return in_turn(turns, articles.find_one, {"slug": slug})
     except PyMongoError as error:
         logger.error("MongoDB: %r", error)
         raise Unavailable from error

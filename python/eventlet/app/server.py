@@ -14,6 +14,7 @@ from eventlet import wsgi
 from gridfs import GridFSBucket
 
 from app.db import ConnectionPool, mongodb
+from app.semaphore import FairSemaphore
 from app.settings import Settings
 from app.wsgi import application
 
@@ -74,6 +75,7 @@ def serve(settings: Settings, listener: socket.socket) -> None:
                     settings.database_url, settings.database_pool_size
                 ),
                 "app.slow_api_url": settings.slow_api_url,
+                "app.turns": FairSemaphore(settings.mongodb_pool_size),
                 "app.upstream": upstream,
             },
         )

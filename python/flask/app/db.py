@@ -1,16 +1,22 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
+import pymongo
 from flask import Flask, current_app
 from gridfs import GridFSBucket
 from psycopg.abc import RV, PQGen
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool
 from pymongo import MongoClient
+from pymongo.errors import WaitQueueTimeoutError
+
+from app.semaphore import FairSemaphore
+
+T = TypeVar("T")
 
 TIMEOUT = 2.5  # seconds for an operation with all that it waits for
 
@@ -41,6 +47,7 @@ def init_app(app: Flask, pooled: bool) -> None:
         timeoutMS=2000,  # PyMongo may look at the clock half a second late
         connectTimeoutMS=2000,
     )
+    app.extensions["turns"] = FairSemaphore(app.config["MONGODB_POOL_SIZE"])
     database = client.get_default_database("refservers")
     app.extensions["articles"] = database["articles"]
     app.extensions["chunks"] = database["fs.chunks"]
@@ -81,4 +88,17 @@ def find_agents() -> list[DictRow]:
 
 
 def find_article(slug: str) -> dict[str, Any] | None:
-    return current_app.extensions["articles"].find_one({"slug": slug})
+    return in_turn(current_app.extensions["articles"].find_one, {"slug": slug})
+
+
+def in_turn(operation: Callable[..., T], *args: Any) -> T:
+    """Waits for one of MongoDB's connections here: in the driver's pool some wait for ever."""
+    deadline = monotonic() + TIMEOUT
+    turns = current_app.extensions["turns"]
+    if not turns.acquire(TIMEOUT):
+        raise WaitQueueTimeoutError("too many wait for MongoDB")
+    try:
+        with pymongo.timeout(max(deadline - monotonic() - 0.5, 0.1)):  # it may be that much late
+            return operation(*args)
+    finally:
+        turns.release()

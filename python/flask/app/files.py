@@ -4,11 +4,22 @@ from contextlib import closing
 from os.path import isfile
 from pathlib import Path
 
-from flask import Blueprint, Response, abort, current_app, request, send_file
+from flask import (
+    Blueprint,
+    Response,
+    abort,
+    current_app,
+    request,
+    send_file,
+    stream_with_context,
+)
+from gridfs import GridOut
 from gridfs.errors import NoFile
 from pymongo.errors import PyMongoError
 from werkzeug.routing import BaseConverter
 from werkzeug.wsgi import FileWrapper
+
+from app.db import in_turn
 
 bp = Blueprint("files", __name__)
 logger = logging.getLogger(__name__)
@@ -50,18 +61,23 @@ def file(name: str) -> Response:
 @bp.get("/gridfs/<name:name>")
 def gridfs(name: str) -> Response:
     try:
-        stored = current_app.extensions["gridfs"].open_download_stream_by_name(name)
+        stored = in_turn(current_app.extensions["gridfs"].open_download_stream_by_name, name)
     except NoFile:
         abort(404)
-    # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
-    chunks = current_app.extensions["chunks"].find(
-        {"files_id": stored._id}, sort={"n": 1}, batch_size=4
-    )
-    response = Response((chunk["data"] for chunk in chunks), direct_passthrough=True)
+    response = Response(stream_with_context(chunks(stored)), direct_passthrough=True)
     response.content_type = stored.metadata["contentType"]
     response.content_length = stored.length
     response.set_etag(str(stored._id))
     return streamed(response.make_conditional(request))
+
+
+def chunks(stored: GridOut) -> Iterator[bytes]:
+    # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
+    find = current_app.extensions["chunks"].find
+    with find({"files_id": stored._id}, sort={"n": 1}, batch_size=4) as cursor:
+        while batch := in_turn(cursor.to_list, 4):
+            for chunk in batch:
+                yield chunk["data"]
 
 
 def streamed(response: Response) -> Response:

@@ -1,16 +1,22 @@
 import logging
-from typing import Any
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, TypeVar
 
 import psycopg
+import pymongo
 from gevent import Timeout
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 from pymongo import MongoClient
 from pymongo.collection import Collection
-from pymongo.errors import PyMongoError
+from pymongo.errors import PyMongoError, WaitQueueTimeoutError
 
 from app.responses import Unavailable
+from app.semaphore import FairSemaphore
 from app.settings import Settings
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -47,9 +53,23 @@ def postgresql(settings: Settings) -> ConnectionPool:
     )
 
 
-def find_article(articles: Collection[dict[str, Any]], slug: str) -> dict[str, Any] | None:
+def in_turn(turns: FairSemaphore, operation: Callable[..., T], *args: Any) -> T:
+    """Waits for one of MongoDB's connections here: in the driver's pool some wait for ever."""
+    deadline = monotonic() + TIMEOUT
+    if not turns.acquire(TIMEOUT):
+        raise WaitQueueTimeoutError("too many wait for MongoDB")
     try:
-        return articles.find_one({"slug": slug})
+        with pymongo.timeout(max(deadline - monotonic() - 0.5, 0.1)):  # it may be that much late
+            return operation(*args)
+    finally:
+        turns.release()
+
+
+def find_article(
+    turns: FairSemaphore, articles: Collection[dict[str, Any]], slug: str
+) -> dict[str, Any] | None:
+    try:
+        return in_turn(turns, articles.find_one, {"slug": slug})
     except PyMongoError as error:
         logger.error("MongoDB: %r", error)
         raise Unavailable from error

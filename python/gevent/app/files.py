@@ -13,7 +13,9 @@ from gridfs.errors import NoFile
 from pymongo.collection import Collection
 from pymongo.errors import PyMongoError
 
+from app.db import in_turn
 from app.responses import Problem, Unavailable
+from app.semaphore import FairSemaphore
 
 logger = logging.getLogger(__name__)
 
@@ -69,8 +71,9 @@ def file(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[by
 
 
 def gridfs(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    turns, find = environ["app.turns"], environ["app.gridfs"].open_download_stream_by_name
     try:
-        stored = environ["app.gridfs"].open_download_stream_by_name(file_name(environ))
+        stored = in_turn(turns, find, file_name(environ))
     except NoFile:
         raise Problem(404) from None
     except PyMongoError as error:
@@ -83,7 +86,7 @@ def gridfs(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[
     content_type = stored.metadata["contentType"]
     headers += [("Content-Type", content_type), ("Content-Length", str(stored.length))]
     start_response("200 OK", headers)
-    return whole(download(environ["app.chunks"], stored._id), stored.length)
+    return whole(download(turns, environ["app.chunks"], stored._id), stored.length)
 
 
 def file_name(environ: WSGIEnvironment) -> str:
@@ -132,12 +135,14 @@ def read(path: Path, part: range) -> Iterator[bytes]:
             yield piece
 
 
-def download(collection: Collection[dict[str, Any]], file_id: Any) -> Iterator[bytes]:
+def download(
+    turns: FairSemaphore, collection: Collection[dict[str, Any]], file_id: Any
+) -> Iterator[bytes]:
     # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
-    find = collection.find({"files_id": file_id}, sort=[("n", 1)], batch_size=4)
-    with find as chunks:
-        for chunk in chunks:
-            yield chunk["data"]
+    with collection.find({"files_id": file_id}, sort=[("n", 1)], batch_size=4) as chunks:
+        while batch := in_turn(turns, chunks.to_list, 4):
+            for chunk in batch:
+                yield chunk["data"]
 
 
 def whole(pieces: Iterable[bytes], length: int) -> Iterator[bytes]:

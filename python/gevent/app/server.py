@@ -17,6 +17,7 @@ from gevent.pywsgi import WSGIHandler, WSGIServer
 from gridfs import GridFSBucket
 
 from app.db import mongodb, postgresql
+from app.semaphore import FairSemaphore
 from app.settings import Settings
 from app.wsgi import application
 
@@ -85,6 +86,7 @@ def serve(settings: Settings, listener: socket.socket) -> None:
                 "app.gridfs": GridFSBucket(database),
                 "app.postgresql": pool,
                 "app.slow_api_url": settings.slow_api_url,
+                "app.turns": FairSemaphore(settings.mongodb_pool_size),
                 "app.upstream": upstream,
             },
         )

@@ -38,7 +38,7 @@ def mongo(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes
     slug = parameter(environ, "doc", "small")
     if slug not in ("small", "big"):
         raise Problem(400, detail="doc must be small or big")
-    article = find_article(environ["app.articles"], slug)
+    article = find_article(environ["app.turns"], environ["app.articles"], slug)
     if article is None:
         raise Problem(404)
     return respond_json(start_response, article)
