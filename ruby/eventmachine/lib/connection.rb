@@ -66,7 +66,7 @@ class Connection < EM::Connection
   end
 
   def on_headers_complete(headers)
-    @body = Framing.body(headers, @parser.http_minor)
+    @body ||= Framing.body(headers, @parser.http_minor)
     @request = Request.new(@parser.http_method, @parser.request_url, headers)
     :reset unless @body&.infinite? # the parser is not to wait for a body
   end
@@ -88,13 +88,18 @@ class Connection < EM::Connection
 
   # False where the head has not come whole.
   def take_head
-    size = @input.skip(Framing::HEAD) or return take_other
+    size = @input.skip(Framing::PLAIN_HEAD) or return take_other
+    @body = 0
     parse(size == @input.string.bytesize ? @input.string : @input.matched) # `matched` copies
   end
 
   # The parser knows a list of methods. All but GET and HEAD are answered alike.
   def take_other
-    return parse("POST#{@input.scan(Framing::AFTER_METHOD)}") if @input.skip(Framing::METHOD)
+    @body = nil
+    if (method = @input.scan(Framing::METHOD))
+      method = 'POST' unless %w[GET HEAD].include?(method)
+      return parse("#{method}#{@input.scan(Framing::AFTER_METHOD)}")
+    end
     return true if @input.skip(Framing::LINE_END) # RFC 9112, section 2.2
 
     status = Framing.fault(@input.rest)
@@ -106,7 +111,7 @@ class Connection < EM::Connection
 
     @parser.reset! if @parser.upgrade? # or it would take this for another protocol
     @parser << head
-    return refuse(400) unless @body
+    return refuse(400) unless @body && @request # it raises no error after a first request
     return serve if @body == 0 # rubocop:disable Style/NumericPredicate
 
     send_data("HTTP/1.1 100 Continue\r\n\r\n") if @request.header('expect')

@@ -6,9 +6,13 @@ module Framing
   LINE_END = "\r\n"
   HEAD_END = "\r\n\r\n"
   TOKEN = /[!\#$%&'*+\-.^_`|~0-9A-Za-z]++/n
-  AFTER_METHOD = %r{\ [^\0-\x20\x7f]++\ HTTP/1\.[01]\r\n(?:#{TOKEN}:[^\0\r\n]*+\r\n)*+\r\n}n
-  HEAD = /(?:GET|HEAD)#{AFTER_METHOD}/n
+  FIELD = /#{TOKEN}:[^\0\r\n]*+\r\n/n
+  AFTER_METHOD = %r{\ [^\0-\x20\x7f]++\ HTTP/1\.[01]\r\n(?:#{FIELD})*+\r\n}n
   METHOD = /#{TOKEN}(?=#{AFTER_METHOD})/n
+  OTHER_FIELDS = /(?:(?!(?i:Host|Content-Length|Transfer-Encoding):)#{FIELD})*+/n
+  # Most heads: one Host, and no body, so that `body` need not look at the headers.
+  PLAIN_HEAD = %r{(?:GET|HEAD)\ [^\0-\x20\x7f]++\ HTTP/1\.1\r\n
+                  #{OTHER_FIELDS}(?i:Host):[^\0\r\n]*+\r\n#{OTHER_FIELDS}\r\n}nx
   BARE = /(?<!\r)\n|\r(?!\n|\z)/n # one half of a line's end
   LENGTH = /\A[0-9]{1,15}\z/
 

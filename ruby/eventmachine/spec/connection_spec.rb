@@ -78,14 +78,19 @@ RSpec.describe Connection do
   it 'passes over bodies' do
     chunked = "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n"
     length = "PUT /b HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
-    answer = exchange(chunked + length + get('/c', 'Connection: close'))
-    expect(answer.scan(%r{\w+ /\w;})).to eq ['POST /a;', 'POST /b;', 'GET /c;']
+    get_too = "#{get('/c', 'Content-Length: 3')}abc"
+    answer = exchange(chunked + length + get_too + get('/d', 'Connection: close'))
+    expect(answer.scan(%r{\w+ /\w;})).to eq ['POST /a;', 'POST /b;', 'GET /c;', 'GET /d;']
   end
 
   it 'goes on after an upgrade that it does not make' do
     upgrade = get('/a', 'Connection: Upgrade', 'Upgrade: h2c')
     answer = exchange((upgrade * 2) + get('/b', 'Connection: close'))
     expect(answer.scan(%r{GET /\w;})).to eq ['GET /a;', 'GET /a;', 'GET /b;']
+  end
+
+  it 'refuses a later request like the first' do
+    expect(exchange(get('/a') + get('no-path'))).to match(%r{/a;HTTP/1.1 400 })
   end
 
   it 'refuses what others might read in another way' do

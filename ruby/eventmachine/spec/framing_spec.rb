@@ -27,4 +27,14 @@ RSpec.describe Framing do
   it 'refuses a head that is none' do
     expect(described_class.fault("GET / HTTP/1.1\r\nHost : x\r\n\r\n")).to eq 400
   end
+
+  it 'tells heads that have one host and no body' do
+    head = ->(*fields) { ['GET / HTTP/1.1', *fields, "\r\n"].join("\r\n") }
+    plain = described_class::PLAIN_HEAD
+    expect(head['A: b', 'hOST: x', 'Host-Name: y']).to match(plain)
+    [[], ['Host: x', 'host: y'], ['Host: x', 'content-length: 0'], ['host : x'],
+     ['Transfer-Encoding: chunked', 'Host: x'], ['Host: x', ' y']].each do |fields|
+      expect(head[*fields]).not_to match(plain)
+    end
+  end
 end
