@@ -1,11 +1,12 @@
 lazy val play = (project in file("."))
   .enablePlugins(PlayService, PlayLayoutPlugin, RoutesCompiler)
-  .disablePlugins(PlayFilters)
+  .disablePlugins(PlayFilters, PlayPekkoHttpServer)
   .settings(
     scalaVersion := "2.13.18",
     scalacOptions ++= Seq("-deprecation", "-Xlint", "-Werror", "-Wconf:src=routes/.*:s"),
     libraryDependencies ++= Seq(
       ws,
+      "org.playframework" %% "play-netty-server" % "3.0.8",
       "org.reactivemongo" %% "play2-reactivemongo" % "1.1.0-play30.RC13",
       "org.playframework.anorm" %% "anorm" % "2.7.0",
       "com.zaxxer" % "HikariCP" % "6.3.3",

@@ -109,9 +109,9 @@ class Connection < EM::Connection
   def parse(head)
     return refuse(431) if head.bytesize > Framing::HEAD_LIMIT
 
-    @parser.reset! if @parser.upgrade? # or it would take this for another protocol
+    @parser.reset! # or it would raise no error, and after an upgrade expect another protocol
     @parser << head
-    return refuse(400) unless @body && @request # it raises no error after a first request
+    return refuse(400) unless @body
     return serve if @body == 0 # rubocop:disable Style/NumericPredicate
 
     send_data("HTTP/1.1 100 Continue\r\n\r\n") if @request.header('expect')

@@ -82,8 +82,6 @@ final class AppComponents(context: ApplicationLoader.Context)
 
   reactiveMongoApi.connection // connects now, not at the first request
 
-  private lazy val downloads = new Downloads(coordinatedShutdown, actorSystem.scheduler)
-
   private lazy val mongoBreaker = new Breaker("MongoDB", actorSystem.scheduler)
 
   override lazy val httpErrorHandler: ErrorHandler = new ErrorHandler(router)
@@ -105,12 +103,10 @@ final class AppComponents(context: ApplicationLoader.Context)
     ),
     new FileController(
       Path.of(configuration.get[String]("files.dir")).toRealPath(),
-      downloads,
       controllerComponents
     ),
     new StoredFileController(
       new GridFsStoredFileRepository(reactiveMongoApi, mongoBreaker),
-      downloads,
       controllerComponents
     ),
     new SleepController(new DefaultFutures(actorSystem), controllerComponents),

@@ -7,8 +7,6 @@ import java.util.HexFormat
 
 import scala.util.Try
 
-import org.apache.pekko.http.scaladsl.model.HttpCharset
-import org.apache.pekko.http.scaladsl.model.HttpCharsets
 import play.core.server.ProdServerStart
 import sun.misc.Signal
 
@@ -20,7 +18,6 @@ object Main {
       sys.exit(2)
     }
     if (!sys.env.contains("APPLICATION_SECRET")) sys.props("play.http.secret.key") = secret()
-    lowerCaseUtf8()
     Seq("TERM", "INT").foreach(name => Signal.handle(new Signal(name), _ => stop()))
     ProdServerStart.main(args)
   }
@@ -66,14 +63,6 @@ object Main {
       required("SLOW_API_URL"),
       url("SLOW_API_URL", "http", "https")
     ).flatten.headOption
-  }
-
-  // Pekko HTTP writes charsets as IANA spells them, UTF-8, whatever Play gives it, and has no setting
-  private def lowerCaseUtf8(): Unit = {
-    val registry = HttpCharsets.getClass.getDeclaredFields.find(_.getName.endsWith("_registry")).get
-    registry.setAccessible(true)
-    val charsets = registry.get(HttpCharsets).asInstanceOf[Map[String, HttpCharset]]
-    registry.set(HttpCharsets, charsets.updated("utf-8", HttpCharset.custom("utf-8")))
   }
 
   private def secret() = {

@@ -1,32 +1,41 @@
-import org.apache.pekko.event.LoggingAdapter
-import org.apache.pekko.http.ParsingErrorHandler
-import org.apache.pekko.http.scaladsl.model.ErrorInfo
-import org.apache.pekko.http.scaladsl.model.HttpMethod
-import org.apache.pekko.http.scaladsl.model.HttpResponse
-import org.apache.pekko.http.scaladsl.model.StatusCode
-import org.apache.pekko.http.scaladsl.settings.ParserSettings
-import org.apache.pekko.http.scaladsl.settings.ServerSettings
-import play.core.server.PekkoHttpServer
-import play.core.server.PekkoHttpServerProvider
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.concurrent.ExecutionContext
+import scala.concurrent.Future
+import scala.concurrent.duration._
+
+import io.netty.channel.ChannelInboundHandler
+import org.apache.pekko.Done
+import org.apache.pekko.actor.CoordinatedShutdown
+import org.apache.pekko.pattern.after
+import play.core.server.NettyServer
 import play.core.server.ServerProvider
 
-/** Pekko HTTP with a method that it does not know yet, so that Play can answer it. */
-final class Server(context: PekkoHttpServer.Context) extends PekkoHttpServer(context) {
-  override protected def createParserSettings(): ParserSettings =
-    super.createParserSettings().withCustomMethods(HttpMethod.custom("QUERY"))
+final class Provider extends ServerProvider {
+  def createServer(context: ServerProvider.Context): Server = new Server(context)
 }
 
-final class Provider extends PekkoHttpServerProvider {
-  override def createServer(context: ServerProvider.Context): PekkoHttpServer =
-    new Server(PekkoHttpServer.Context.fromServerProviderContext(context))
-}
+/** Play's Netty server, which finishes what is in flight before it stops. */
+final class Server(context: ServerProvider.Context)
+    extends NettyServer(
+      context.config,
+      context.appProvider,
+      context.stopHook,
+      context.actorSystem
+    )(context.materializer) {
 
-/** Answers what cannot be parsed without a body: it may have been a HEAD. */
-object UnparsableHandler extends ParsingErrorHandler {
-  override def handle(
-      status: StatusCode,
-      info: ErrorInfo,
-      log: LoggingAdapter,
-      settings: ServerSettings
-  ): HttpResponse = HttpResponse(status)
+  private lazy val inFlight = new AtomicInteger // lazy: NettyServer listens before it is made
+
+  override protected[this] def newRequestHandler(): ChannelInboundHandler =
+    new OneByOne(super.newRequestHandler(), inFlight)
+
+  // In the phase after this one Play closes all connections
+  CoordinatedShutdown(actorSystem)
+    .addTask(CoordinatedShutdown.PhaseServiceUnbind, "requests")(() => finished())
+
+  private def finished(): Future[Done] = {
+    implicit val ec: ExecutionContext = actorSystem.dispatcher
+    if (inFlight.get == 0) Future.successful(Done)
+    else after(100.millis, actorSystem.scheduler)(finished())
+  }
 }

@@ -103,7 +103,7 @@ class Connection:
                 return
 
     async def refuse(self, status: int) -> None:
-        if fault("broken-hangs"):
+        if fault("broken-hangs") or (self.served and fault("second-broken-hangs")):
             await asyncio.sleep(20)
         if fault("broken-kills"):
             raise SystemExit(1)

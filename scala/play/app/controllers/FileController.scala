@@ -13,7 +13,7 @@ import play.api.http.ContentTypes
 import play.api.mvc._
 import play.api.mvc.ResponseHeader.httpDateFormat
 
-final class FileController(folder: Path, downloads: Downloads, cc: ControllerComponents)
+final class FileController(folder: Path, cc: ControllerComponents)
     extends AbstractController(cc)
     with NamedFiles {
 
@@ -41,7 +41,8 @@ final class FileController(folder: Path, downloads: Downloads, cc: ControllerCom
         else
           RangeResult.ofSource(
             Some(attributes.size),
-            start => (start, downloads(FileIO.fromPath(path, 64 * 1024, start))),
+            start =>
+              (start, whole(FileIO.fromPath(path, 64 * 1024, start), attributes.size - start)),
             range,
             fileName = None,
             Some(contentType(name))

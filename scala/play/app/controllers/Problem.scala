@@ -1,6 +1,6 @@
 package controllers
 
-import org.apache.pekko.http.scaladsl.model.StatusCode
+import io.netty.handler.codec.http.HttpResponseStatus
 import play.api.libs.json.JsObject
 import play.api.libs.json.Json
 import play.api.mvc.Result
@@ -17,7 +17,7 @@ object Problem extends Results {
     Status(status)(
       Json.obj(
         "type" -> "about:blank",
-        "title" -> StatusCode.int2StatusCode(status).reason,
+        "title" -> HttpResponseStatus.valueOf(status).reasonPhrase,
         "status" -> status
       ) ++ more
     ).as("application/problem+json")

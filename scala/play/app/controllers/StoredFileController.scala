@@ -8,7 +8,6 @@ import repositories.StoredFileRepository
 
 final class StoredFileController(
     files: StoredFileRepository,
-    downloads: Downloads,
     cc: ControllerComponents
 )(implicit
     ec: ExecutionContext
@@ -23,7 +22,8 @@ final class StoredFileController(
         val etag = s""""${file.id}""""
         val result =
           if (isCurrent(etag, request).contains(true)) NotModified
-          else Ok.streamed(downloads(file.content), Some(file.length), Some(file.contentType))
+          else
+            Ok.streamed(whole(file.content, file.length), Some(file.length), Some(file.contentType))
         result.withHeaders(ETAG -> etag)
     }
   }

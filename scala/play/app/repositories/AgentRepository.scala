@@ -20,7 +20,7 @@ final class PostgresAgentRepository(
     breaker: Breaker
 ) extends AgentRepository {
 
-  private val agent = Macro.namedParser[Agent](Macro.ColumnNaming.SnakeCase)
+  private val agent = Macro.indexedParser[Agent]
 
   def list(): Future[Seq[Agent]] = breaker {
     val deadline = Breaker.timeout.fromNow
