@@ -41,7 +41,7 @@ final class AppComponents(context: ApplicationLoader.Context)
     val options = Seq(
       s"rm.nbChannelsPerNode=${configuration.get[Int]("mongodb.pool-size")}",
       "rm.tcpNoDelay=true",
-      "rm.failover=100ms:5x1.25", // tries for 2 s
+      "rm.failover=100ms:4x1.25", // tries for 1.5 s
       "connectTimeoutMS=2000",
       "heartbeatFrequencyMS=2000",
       s"rm.maxNonQueryableHeartbeats=${Int.MaxValue}" // the driver gives a node up after so many
