@@ -71,11 +71,11 @@ async def send_chunks(
     request: web.Request, response: web.StreamResponse, stored: AsyncGridOut
 ) -> None:
     # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
-    chunks = request.app[CHUNKS].find({"files_id": stored._id}, sort={"n": 1}, batch_size=4)
+    chunks = request.app[CHUNKS].find({"files_id": stored._id}, sort={"n": 1}, batch_size=2)
     try:
         while chunks.alive:
             async with turn(request.app):
-                batch = await chunks.to_list(4)
+                batch = await chunks.to_list(2)
             for chunk in batch:
                 await response.write(chunk["data"])
     except web.HTTPServiceUnavailable:

@@ -112,8 +112,8 @@ async def gridfs(request: HttpRequest, name: str) -> HttpResponseBase:
 async def chunks(stored: AsyncGridOut) -> AsyncIterator[bytes]:
     left = stored.length
     # AsyncGridOut would read 16 MB at a time
-    query = mongodb.fs.chunks.find({"files_id": stored._id}, sort={"n": 1}, batch_size=4)
-    while batch := await finished(query.to_list, 4):
+    query = mongodb.fs.chunks.find({"files_id": stored._id}, sort={"n": 1}, batch_size=2)
+    while batch := await finished(query.to_list, 2):
         for chunk in batch:
             left -= len(chunk["data"])
             yield chunk["data"]

@@ -88,7 +88,7 @@ def gridfs(request: HttpRequest, name: str) -> HttpResponseBase:
 def chunks(stored: GridOut) -> Iterator[bytes]:
     left = stored.length
     # GridOut would read 16 MB at a time
-    for chunk in mongodb.fs.chunks.find({"files_id": stored._id}, sort={"n": 1}, batch_size=4):
+    for chunk in mongodb.fs.chunks.find({"files_id": stored._id}, sort={"n": 1}, batch_size=2):
         left -= len(chunk["data"])
         yield chunk["data"]
     if left:

@@ -100,7 +100,7 @@ async def find_file(mongodb: MongoDB, name: str) -> AsyncGridOut:
 
 async def read_chunks(mongodb: MongoDB, file_id: ObjectId) -> AsyncIterator[bytes]:
     # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
-    chunks = mongodb.chunks.find({"files_id": file_id}, sort={"n": 1}, batch_size=4)
+    chunks = mongodb.chunks.find({"files_id": file_id}, sort={"n": 1}, batch_size=2)
     while chunks.alive:
         # Starlette cancels this if the client goes, and PyMongo, cancelled, may keep a lock
         # for ever before Python 3.12: python/cpython#86766
@@ -113,4 +113,4 @@ async def read_chunks(mongodb: MongoDB, file_id: ObjectId) -> AsyncIterator[byte
 
 async def read_batch(mongodb: MongoDB, chunks: AsyncCursor[dict[str, Any]]) -> list[dict[str, Any]]:
     async with mongodb.turn():
-        return await chunks.to_list(4)
+        return await chunks.to_list(2)

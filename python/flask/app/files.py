@@ -74,8 +74,8 @@ def gridfs(name: str) -> Response:
 def chunks(stored: GridOut) -> Iterator[bytes]:
     # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
     find = current_app.extensions["chunks"].find
-    with find({"files_id": stored._id}, sort={"n": 1}, batch_size=4) as cursor:
-        while batch := in_turn(cursor.to_list, 4):
+    with find({"files_id": stored._id}, sort={"n": 1}, batch_size=2) as cursor:
+        while batch := in_turn(cursor.to_list, 2):
             for chunk in batch:
                 yield chunk["data"]
 

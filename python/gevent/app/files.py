@@ -139,8 +139,8 @@ def download(
     turns: FairSemaphore, collection: Collection[dict[str, Any]], file_id: Any
 ) -> Iterator[bytes]:
     # GridOut reads 16 MB at a time; https://github.com/mongodb/specifications has the collection
-    with collection.find({"files_id": file_id}, sort=[("n", 1)], batch_size=4) as chunks:
-        while batch := in_turn(turns, chunks.to_list, 4):
+    with collection.find({"files_id": file_id}, sort=[("n", 1)], batch_size=2) as chunks:
+        while batch := in_turn(turns, chunks.to_list, 2):
             for chunk in batch:
                 yield chunk["data"]
 

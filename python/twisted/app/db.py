@@ -65,7 +65,7 @@ class MongoDB:
 
     async def read_file(self, file_id: ObjectId) -> AsyncGenerator[bytes, None]:
         in_order = sort(("n", 1))
-        chunks = self.chunks.find({"files_id": file_id}, sort=in_order, batch_size=4)
+        chunks = self.chunks.find({"files_id": file_id}, sort=in_order, batch_size=2)
         try:
             while not chunks.exhausted:
                 for chunk in await self.result_of(chunks.next_batch()):
