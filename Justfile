@@ -10,46 +10,57 @@ default:
     @just --list --unsorted
 
 # Serve the contract with one server: serve NAME[/DEPLOYMENT]
+[no-exit-message]
 serve *ARGS: _environment
     @{{ python }} -m harness serve "$@"
 
 # Prove that servers keep the contract: conform NAME…|all|URL
+[no-exit-message]
 conform *ARGS: _environment
     @{{ python }} -m conformance "$@"
 
 # Measure servers that have passed: bench WORKLOAD [NAME…]
+[no-exit-message]
 bench *ARGS: _environment
     @{{ python }} -m bench "$@"
 
 # Show results as a page: report [RESULT…]
+[no-exit-message]
 report *ARGS: _environment
     @{{ python }} -m bench.report "$@"
 
 # Say what changed from one result to another: compare BEFORE AFTER
+[no-exit-message]
 compare *ARGS: _environment
     @{{ python }} -m bench.compare "$@"
 
 # List the servers and their deployments
+[no-exit-message]
 list *ARGS: _environment
     @{{ python }} -m harness list "$@"
 
 # Copy a server as the start of your own: new NAME DIR
+[no-exit-message]
 new *ARGS: _environment
     @{{ python }} -m harness new "$@"
 
 # Bring all that servers need: setup [NAME…]
+[no-exit-message]
 setup *ARGS: _environment
     @{{ python }} -m harness setup "$@"
 
 # Say what this machine has and what is missing
+[no-exit-message]
 doctor *ARGS: _environment
     @{{ python }} -m harness doctor "$@"
 
 # Run the databases and the slow upstream alone
+[no-exit-message]
 services *ARGS: _environment
     @{{ python }} -m harness services "$@"
 
 # Generate a large deterministic set of images under .run/
+[no-exit-message]
 images *ARGS: _environment
     @{{ python }} -m harness images "$@"
 
@@ -58,6 +69,7 @@ test *ARGS: lint
     @{{ python }} -m pytest "$@"
 
 # Run servers' own linters and tests: check [NAME…]
+[no-exit-message]
 check *ARGS: _environment
     @{{ python }} -m harness check "$@"
 
