@@ -1,6 +1,7 @@
 # The tasks of this repository: `./just` lists them
 
 set positional-arguments
+export INVOCATION_DIRECTORY := invocation_directory()
 export PATH := justfile_directory() / ".tools/bin:" + env("PATH")
 
 python := ".venv/bin/python"
@@ -14,10 +15,15 @@ default:
 serve *ARGS: _environment
     @{{ python }} -m harness serve "$@"
 
-# Prove that servers keep the contract: conform NAME…|all|URL
+# Prove that servers keep the contract: conform NAME…|all|DIR|URL
 [no-exit-message]
 conform *ARGS: _environment
     @{{ python }} -m conformance "$@"
+
+# Show how stacks behave where the contract leaves it to them: behaviours [NAME…]
+[no-exit-message]
+behaviours *ARGS: _environment
+    @{{ python }} -m conformance.matrix "$@"
 
 # Measure servers that have passed: bench WORKLOAD [NAME…]
 [no-exit-message]

@@ -6,15 +6,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote
 
 import spec
-from bench.workload import part_of
-from conformance.expect import JSON, TEXT, Mismatch, answer, problem
-from conformance.http import Closed, Garbled, Response
+from conformance.expect import Mismatch, answer, problem
+from conformance.http import Garbled, NoAnswer, Response
 from conformance.subject import Subject
 from harness.errors import TaskError
-from harness.upstream import token
+from spec import Expected
 
 _MOST_AFTER = 20
 """Paths that are asked for once more after the load."""
@@ -30,31 +29,18 @@ class Contract:
     """What a correct server answers to the requests of a workload."""
 
     def __init__(self, files: Path) -> None:
-        """Take the files that the server was given."""
-        self.files = files
-        self._known: dict[str, tuple[str, bytes]] = {}
+        """Take the folder of the files that the server was given."""
+        self._files = {path.name: path for path in files.iterdir()} if files.is_dir() else {}
+        self._known: dict[str, Expected] = {}
 
-    def expected(self, path: str) -> tuple[str, bytes]:
-        """``Content-Type`` and body."""
-        query = dict(parse_qsl(urlsplit(path).query))
-        name = unquote(urlsplit(path).path.split("/")[-1])
-        match part_of(path):
-            case "text":
-                return TEXT, b"Hello, World!"
-            case "json":
-                return JSON, spec.json_body({"message": "Hello, World!"})
-            case "mongo":
-                return JSON, spec.json_body(spec.article(query.get("doc", "small")))
-            case "agents":
-                return JSON, spec.json_body(spec.agents())
-            case "files" | "gridfs":
-                return spec.content_type(name), (self.files / name).read_bytes()
-            case "sleep":
-                return JSON, spec.json_body({"slept_ms": int(query.get("ms", "1000"))})
-            case _:
-                calls = range(int(query.get("calls", "10")))
-                results = [{"call": call, "token": token(call)} for call in calls]
-                return JSON, spec.json_body({"results": results})
+    def expected(self, path: str) -> Expected:
+        """The right answer."""
+        if path not in self._known:
+            name = unquote(path.split("/")[-1])
+            file = self._files.get(name) if path.startswith(("/files/", "/gridfs/")) else None
+            stored = {name: file.read_bytes()} if file else None
+            self._known[path] = spec.expected(path, stored)
+        return self._known[path]
 
     def check(self, path: str, response: Response) -> bool:
         """Whether it was answered; an error if that is not what the contract says."""
@@ -62,9 +48,7 @@ class Contract:
             if response.status == 503:
                 problem(response, 503)
                 return False
-            if path not in self._known:
-                self._known[path] = self.expected(path)
-            answer(response, *self._known[path])
+            answer(response, self.expected(path))
         except Mismatch as wrong:
             raise WrongAnswer(f"{wrong}\nrepeat    {wrong.repeat}") from wrong
         return True
@@ -84,7 +68,7 @@ class Sampler:
         """Whether there was an answer, and the right one."""
         try:
             return self.contract.check(path, self.subject.ask(path, timeout=timeout))
-        except (OSError, Closed):
+        except (OSError, NoAnswer):
             return False
         except Garbled as garbled:
             raise WrongAnswer(str(garbled)) from garbled

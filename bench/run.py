@@ -9,7 +9,6 @@ from bench.answers import WrongAnswer
 from bench.measure import Around, measure
 from bench.plan import Turn, turns
 from bench.result import Failure, Run, ServerInfo, now, write
-from bench.versions import dependencies
 from bench.workload import Workload
 from conformance.prove import prove
 from conformance.verdict import passed_as, state_of
@@ -18,6 +17,7 @@ from harness.console import say
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT
 from harness.services import Services
+from harness.versions import dependencies
 
 Progress = Callable[[Turn, float, float], None]
 """Called before a turn and after the last: the turn, seconds planned so far, and all of them."""

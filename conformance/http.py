@@ -4,6 +4,8 @@ Requests are written as they are told, however wrong they may be. Responses are 
 refuses what RFC 9112 forbids.
 """
 
+import contextlib
+import select
 import shlex
 import socket
 import time
@@ -77,8 +79,29 @@ class Response:
         return self.header("Content-Type")
 
 
-class Closed(Exception):
-    """The server closed the connection where a response was due."""
+class NoAnswer(AssertionError):
+    """No response came where one was due; it says to which request."""
+
+    what = ""
+
+    def __init__(self, request: "Request", repeat: str) -> None:
+        """Name the request, and a command that repeats it."""
+        self.repeat = repeat
+        super().__init__(
+            f"{request.method} {request.target[:300]}\nexpected  a response\ngot       {self.what}"
+        )
+
+
+class Closed(NoAnswer):
+    """The server closed the connection."""
+
+    what = "the connection's end"
+
+
+class Silence(NoAnswer):
+    """The server left the connection open and sent nothing, or not all of a response."""
+
+    what = "silence until the timeout"
 
 
 class Garbled(AssertionError):
@@ -108,13 +131,15 @@ class Connection:
         self.socket.sendall(data)
 
     def request(self, request: Request) -> Response:
-        """Send a request and read its response."""
-        self.send(request.encode(f"{self.host}:{self.port}"))
+        """Send a request and read its response, which may come before all is sent."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.send(request.encode(f"{self.host}:{self.port}"))
         return self.receive(request)
 
     def receive(self, request: Request | None = None) -> Response:
         """Read the next response, which answers ``request``."""
         request = request or Request()
+        repeat = request.curl(f"http://{self.host}:{self.port}")
         parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
         method = request.method if request.method in ("GET", "HEAD") else "POST"
         parser.send(h11.Request(method=method, target="/", headers=[("Host", "x")]))
@@ -127,7 +152,8 @@ class Connection:
             while True:
                 match parser.next_event():
                     case h11.NEED_DATA:
-                        self._feed(parser, started=head is not None)
+                        if not self._feed(parser, started=head is not None):
+                            raise Closed(request, repeat)
                     case h11.Response() as head:
                         pass
                     case h11.Data(data=data):
@@ -135,7 +161,9 @@ class Connection:
                     case h11.EndOfMessage():
                         break
                     case h11.ConnectionClosed():
-                        raise Closed
+                        raise Closed(request, repeat)
+        except TimeoutError as error:
+            raise Silence(request, repeat) from error
         except h11.RemoteProtocolError as error:
             sent = request.encode("x")[:200]
             raise Garbled(f"not a valid response to {sent!r}: {error}") from error
@@ -147,17 +175,19 @@ class Connection:
             head.status_code,
             tuple((name.decode(), value.decode("latin-1")) for name, value in head.headers),
             bytes(body),
-            request.curl(f"http://{self.host}:{self.port}"),
+            repeat,
         )
 
-    def _feed(self, parser: h11.Connection, *, started: bool) -> None:
+    def _feed(self, parser: h11.Connection, *, started: bool) -> bool:
+        """Read once; False if the connection ends where a response would have begun."""
         try:
             data = self.socket.recv(1 << 16)
         except ConnectionResetError:
             data = b""
         if not data and not started and not parser.trailing_data[0]:
-            raise Closed
+            return False
         parser.receive_data(data)
+        return True
 
     def require_end(self, response: Response) -> None:
         """Fail if something comes after the end of the last response that was asked for.
@@ -182,6 +212,26 @@ class Connection:
         except OSError:
             return b""
         return b"" if came.startswith(b"HTTP/1.") else came
+
+    def read_to_end(self) -> bytes:
+        """What comes until the server closes, or is silent for a second after it has answered."""
+        first = self.read_some()
+        return first + self.read_raw(1) if first else b""
+
+    def read_some(self) -> bytes:
+        """The next bytes; none at the end of the connection. Raises :class:`TimeoutError`."""
+        try:
+            return self.socket.recv(1 << 16)
+        except ConnectionResetError:
+            return b""
+
+    def has_come(self) -> bool:
+        """Whether there are bytes to read, or the end."""
+        return bool(self._rest or select.select([self.socket], [], [], 0)[0])
+
+    def is_over(self) -> bool:
+        """Whether the server has closed the connection while nothing was due."""
+        return not self._rest and self.has_come()
 
     def read_raw(self, timeout: float) -> bytes:
         """What comes until the server closes or is silent for ``timeout`` seconds."""

@@ -1,93 +1,151 @@
-"""How much memory a server takes while it sends a big body."""
+"""How much memory a server takes while it sends a big body, as a class."""
 
 import select
+import socket
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 
-import psutil
-
+from conformance.behaviours.lab import Lab
 from conformance.http import Request
 from conformance.subject import Controlled
 
-ALLOWED = 16 * 1024 * 1024
-"""Bytes by which a process may grow (contract: /files and /gridfs)."""
+_MB = 1 << 20
+_CLASSES = {"under 16 MB": 16 * _MB, "under 64 MB": 64 * _MB, "under 256 MB": 256 * _MB}
+_MOST = max(_CLASSES.values())
 
-_PIECE = 1 << 18
-_SLOW_CLIENTS = 10
-_SLOW_SECONDS = 2.0
+_WARM_UP = 20
+"""Requests for something small, after which a server is as big as little work makes it."""
+_MEASUREMENTS = 3
+_ENOUGH = 5.0
+"""Seconds after which nothing is measured once more."""
+
+_CLIENTS = 10
+_HEAD = 4096
+"""Bytes that are more than a response's head."""
+_LOOK = 0.1
+"""Seconds from one look at the memory to the next."""
+_QUEUE = 5.0
+"""Seconds after which clients that have got nothing are taken to wait for their turn."""
+_STILL = 1.0
+"""Seconds without growth after which a server holds all that it will hold."""
+_PATIENCE = 8.0
+"""Seconds after which it is taken as it is."""
 
 
-def serves_within(controlled: Controlled, target: str, size: int) -> None:
-    """Fail if a process of the server grows by more than is allowed while it sends ``target``.
+def for_one(small: str, big: str, lab: Lab) -> str:
+    """The class of growth while one client downloads ``big``, and rests after the first bytes.
 
-    The client reads a part, stops for a while, and reads the rest: a server that keeps what the
-    client has not taken is caught while it waits, one that reads the file whole at any time.
+    A server that reads ahead of its client grows while the client rests; one that reads everything
+    before it sends has grown by then.
     """
-    before = _resident(controlled)
-    _require_small(before, _download(controlled, target, size), target)
+    return _least(lab, small, lambda server, meter: _download(server, meter, big))
 
 
-def serves_slow_clients_within(controlled: Controlled, target: str) -> None:
-    """The same for ten clients at once that take about a megabyte a second each, and then leave."""
-    before, most = _resident(controlled), _Most(controlled)
-    with ExitStack() as held:
-        sockets = []
-        for _ in range(_SLOW_CLIENTS):
-            connection = held.enter_context(controlled.connect())
-            connection.send(Request(target).encode("x"))
-            sockets.append(connection.socket)
-        until = time.monotonic() + _SLOW_SECONDS
-        while time.monotonic() < until:
-            for ready in select.select(sockets, [], [], 0.06)[0]:
-                assert ready.recv(1 << 16), f"{target}: a slow client was cut off"
-            most.look()
-            time.sleep(0.06)
-    _require_small(before, most.resident, target)
+def for_ten(small: str, big: str, lab: Lab) -> str:
+    """The same for ten clients at once, each of which reads about half a megabyte a second."""
+    return _least(lab, small, lambda server, meter: _trickle(server, meter, big))
 
 
-def _require_small(before: dict[int, int], after: dict[int, int], target: str) -> None:
-    for pid, resident in after.items():
-        grown = resident - before.get(pid, resident)
-        assert grown <= ALLOWED, (
-            f"process {pid} grew by {grown / 2**20:.0f} MiB while it sent {target}: "
-            "expected 16 MiB at most"
-        )
+class _Meter:
+    """By how many bytes a server's processes have grown since they were idle."""
 
+    def __init__(self, server: Controlled) -> None:
+        self._processes = server.processes()
+        self._idle = self._resident()
+        self.most = 0
+        self._before, self._since = 0, time.monotonic()
 
-class _Most:
-    """The most that each process had resident, in bytes."""
-
-    def __init__(self, controlled: Controlled) -> None:
-        self.controlled = controlled
-        self.resident: dict[int, int] = {}
+    def reset(self) -> None:
+        """Forget how much it was at the most."""
+        self.most = self._before = 0
+        self._since = time.monotonic()
 
     def look(self) -> None:
-        for pid, resident in _resident(self.controlled).items():
-            self.resident[pid] = max(self.resident.get(pid, 0), resident)
+        grown = self._resident() - self._idle
+        self.most = max(self.most, grown)
+        if grown > self._before + _MB:
+            self._before, self._since = grown, time.monotonic()
+
+    @property
+    def is_still(self) -> bool:
+        """Whether they have not grown for a while, or are beyond every class."""
+        return time.monotonic() - self._since > _STILL or self.most >= _MOST
+
+    def _resident(self) -> int:
+        return sum(process.memory_info().rss for process in self._processes)
 
 
-def _download(controlled: Controlled, target: str, size: int) -> dict[int, int]:
-    """Read a response; gives the most that each process had resident meanwhile, in bytes."""
-    most = _Most(controlled)
-    with controlled.connect() as connection:
+Measure = Callable[[Controlled, _Meter], bool]
+"""Loads a server; False if it served one client at a time."""
+
+
+def _least(lab: Lab, small: str, measure: Measure) -> str:
+    """The class of the least of a few measurements on a server of its own.
+
+    What a runtime frees late, or keeps for later, counts: all are compared with the idle server.
+    """
+    with lab.start() as server:
+        for _ in range(_WARM_UP):
+            server.ask(small)
+        meter, grown = _Meter(server), []
+        began = time.monotonic()
+        for _ in range(_MEASUREMENTS):
+            meter.reset()
+            if not measure(server, meter):
+                return "one at a time"
+            grown.append(meter.most)
+            if _class(meter.most) == "under 16 MB" or time.monotonic() - began > _ENOUGH:
+                break
+        return _class(min(grown))
+
+
+def _class(grown: int) -> str:
+    return next((name for name, limit in _CLASSES.items() if grown < limit), "more")
+
+
+def _download(server: Controlled, meter: _Meter, target: str) -> bool:
+    with server.connect() as connection:
         connection.send(Request(target, headers=(("Connection", "close"),)).encode("x"))
-        received = len(connection.socket.recv(_PIECE))
-        time.sleep(0.4)
-        most.look()
-        while data := connection.socket.recv(_PIECE):
+        received = len(connection.socket.recv(_HEAD))
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until and not meter.is_still:
+            meter.look()
+            time.sleep(_LOOK)
+        while data := connection.socket.recv(1 << 18):
             before, received = received, received + len(data)
             if before >> 23 != received >> 23:
-                most.look()
-        most.look()
-    assert received > size, f"{target}: {received} bytes came, expected over {size}"
-    return most.resident
+                meter.look()
+        meter.look()
+    assert received > 100 * _MB, f"{target}: {received} bytes came, expected over 100 MB"
+    return True
 
 
-def _resident(controlled: Controlled) -> dict[int, int]:
-    resident = {}
-    for process in controlled.processes():
-        try:
-            resident[process.pid] = process.memory_info().rss
-        except psutil.NoSuchProcess:
-            continue
-    return resident
+def _trickle(server: Controlled, meter: _Meter, target: str) -> bool:
+    with ExitStack() as held:
+        received: dict[socket.socket, int] = {}
+        for _ in range(_CLIENTS):
+            client = held.enter_context(server.connect()).socket
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+            client.sendall(Request(target).encode("x"))
+            received[client] = 0
+        began = time.monotonic()
+        while not _is_settled(meter, served := _served(received), time.monotonic() - began):
+            for ready in select.select(received, [], [], 0)[0]:
+                data = ready.recv(1 << 16)
+                assert data, f"{target}: a slow client was cut off"
+                received[ready] += len(data)
+            meter.look()
+            time.sleep(_LOOK)
+        return served > 1
+
+
+def _served(received: dict[socket.socket, int]) -> int:
+    return sum(count > _HEAD for count in received.values())
+
+
+def _is_settled(meter: _Meter, served: int, seconds: float) -> bool:
+    """Whether nothing more is to be expected of ten clients, so many of which have been served."""
+    if meter.most >= _MOST or seconds > _PATIENCE:
+        return True
+    return meter.is_still and (served == _CLIENTS or seconds > _QUEUE)

@@ -1,4 +1,4 @@
-"""Examines several servers, shows how far it is, and records what was found."""
+"""Examines several servers, shows the progress, and keeps what was found."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -6,30 +6,98 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from conformance.run import examine
-from conformance.verdict import Verdict, record, state_of
+from conformance import records
+from conformance.run import Examination
+from conformance.verdict import Verdict, keep, state_of
 from harness.build import build
 from harness.catalog import Target
 from harness.console import progress as console
+from harness.paths import ROOT
 from harness.scratch import scratch
 
+Subject = Target | str
+"""One of our servers, or the address of any."""
 
-def prove(
-    subjects: Sequence[str | Target], options: Sequence[str] = (), jobs: int = 2
-) -> list[Verdict]:
-    """Run the suite on servers, ours or at addresses, ``jobs`` at once; services must be there.
 
-    A verdict on one of ours is recorded, unless ``options`` (pytest's) leave checks out.
-    """
-    targets = [subject for subject in subjects if isinstance(subject, Target)]
-    for server in {target.server.name: target.server for target in targets}.values():
-        build(server)
-    with _bar() as bar, ThreadPoolExecutor(max(jobs, 1)) as pool, scratch("reports") as logs:
+class Proof:
+    """The suite on several servers; ``verdicts`` grows as they finish."""
 
-        def examined(subject: str | Target) -> Verdict:
-            return _examine(subject, list(options), logs, bar)
+    def __init__(self, options: Sequence[str] = (), *, record: bool = False) -> None:
+        """Take pytest's options, and whether what is observed is to be recorded."""
+        self.options, self.recording = list(options), record
+        self.verdicts: list[Verdict] = []
 
-        return list(pool.map(examined, subjects))
+    def run(self, subjects: Sequence[Subject], jobs: int = 2) -> list[Verdict]:
+        """Examine servers, ``jobs`` at once; services must be there.
+
+        The verdict on one of ours is kept, unless options leave checks out. Ctrl-C stops what is
+        under way; ``verdicts`` then has all that was found.
+        """
+        for server in {one.server.name: one.server for one in _targets(subjects)}.values():
+            build(server)
+        self.verdicts = [_empty(subject) for subject in subjects]
+        with _bar() as bar, scratch("reports") as logs:
+            examinations = [
+                self._prepare(subject, verdict, logs, bar)
+                for subject, verdict in zip(subjects, self.verdicts, strict=True)
+            ]
+            with ThreadPoolExecutor(max(jobs, 1)) as pool:
+                try:
+                    running = [
+                        pool.submit(self._examine, *one, bar)
+                        for one in zip(subjects, examinations, strict=True)
+                    ]
+                    for one in running:
+                        one.result()
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    for examination in examinations:
+                        examination.end()
+                    raise
+        return self.verdicts
+
+    def _prepare(
+        self, subject: Subject, verdict: Verdict, logs: Path, bar: Progress
+    ) -> Examination:
+        name = verdict.target
+        task = bar.add_task(name, total=None, last="", start=False, visible=False)
+
+        def progress(done: int, total: int, last: str) -> None:
+            over = verdict.finished != ""
+            bar.update(task, completed=done, total=total, last=last[:50], visible=not over)
+
+        where = subject.path if isinstance(subject, Target) else subject
+        log = logs / f"{name.replace('/', '--').replace(':', '-')}.log"
+        return Examination(where, verdict, log, progress)
+
+    def _examine(self, subject: Subject, examination: Examination, bar: Progress) -> None:
+        verdict = examination.verdict
+        whole = not self.options
+        examination.run(self.options, behaviours=whole)
+        verdict.finish()
+        examination.progress(0, 0, "")
+        if isinstance(subject, Target) and whole:
+            if self.recording:
+                records.write(subject, verdict.behaviours)
+            verdict.compare(subject)
+            keep(subject, verdict)
+        outcome, style = ("passed", "green") if verdict.passed else ("FAILED", "red")
+        console.print(f"{outcome}  {verdict.target}", style=style)
+
+
+def prove(subjects: Sequence[Subject]) -> list[Verdict]:
+    """Examine servers with the whole suite."""
+    return Proof().run(subjects)
+
+
+def _targets(subjects: Sequence[Subject]) -> list[Target]:
+    return [subject for subject in subjects if isinstance(subject, Target)]
+
+
+def _empty(subject: Subject) -> Verdict:
+    if isinstance(subject, Target):
+        return Verdict(subject.name, state_of(subject), ours=subject.server.is_in(ROOT))
+    return Verdict(subject, "", ours=False)
 
 
 def _bar() -> Progress:
@@ -42,22 +110,3 @@ def _bar() -> Progress:
         console=console,
         transient=True,
     )
-
-
-def _examine(subject: str | Target, options: list[str], logs: Path, bar: Progress) -> Verdict:
-    name = subject.name if isinstance(subject, Target) else subject
-    state = state_of(subject) if isinstance(subject, Target) else ""
-    task = bar.add_task(name, total=None, last="")
-
-    def progress(done: int, total: int, last: str) -> None:
-        bar.update(task, completed=done, total=total, last=last[:50])
-
-    root = ["--root", str(subject.server.folder.parents[1])] if isinstance(subject, Target) else []
-    log = logs / f"{name.replace('/', '--').replace(':', '-')}.log"
-    verdict = examine(name, state=state, options=[*root, *options], log=log, progress=progress)
-    bar.remove_task(task)
-    outcome, style = ("passed", "green") if verdict.passed else ("FAILED", "red")
-    console.print(f"{outcome}  {name}", style=style)
-    if isinstance(subject, Target) and not options:
-        record(subject, verdict)
-    return verdict

@@ -5,6 +5,7 @@ Every run has proxies of its own, so that an outage touches no other task that u
 
 import asyncio
 import contextlib
+import socket
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ class Proxy:
     """Forwards one loopback port to a database."""
 
     def __init__(self, url: str, default_port: int) -> None:
-        """Forward to the host and port in ``url``; listen from :meth:`start` on."""
+        """Forward to the host and port in ``url``; listen from :meth:`running` on."""
         parts = urlsplit(url)
         self._upstream = (parts.hostname or "127.0.0.1", parts.port or default_port)
         self._original = parts
@@ -27,85 +28,154 @@ class Proxy:
         self._links: set[asyncio.StreamWriter] = set()
         self._flowing = asyncio.Event()
         self.port = 0
+        self.delay = 0.0
+        """Seconds for which each piece of what the database sends is held up."""
         self.connections = 0
         """How many the server has opened."""
+        self.open = 0
+        """How many of them are open now."""
+        self.most = 0
+        """The most that were open at once."""
+        self.sent = 0
+        """Bytes that the server has sent, whether they were passed on or not."""
         self.received = 0
         """Bytes that the database has sent."""
 
     @property
     def url(self) -> str:
         """The database's address through this proxy."""
-        user, at, _ = self._original.netloc.rpartition("@")
-        return self._original._replace(netloc=f"{user}{at}127.0.0.1:{self.port}").geturl()
+        return self.url_with()
+
+    def url_with(
+        self, *, scheme: str | None = None, user: str | None = None, path: str | None = None
+    ) -> str:
+        """The same with another scheme, user (``NAME:PASSWORD``) or path."""
+        original = self._original
+        if user is None:
+            user = original.netloc.rpartition("@")[0]
+        return original._replace(
+            scheme=scheme or original.scheme,
+            netloc=f"{user}@127.0.0.1:{self.port}" if user else f"127.0.0.1:{self.port}",
+            path=path or original.path,
+        ).geturl()
 
     @contextmanager
     def running(self) -> Iterator["Proxy"]:
         """Forward for a while, in a thread of its own."""
         thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        thread.start()
-        try:
-            self._call(self._open())
-            yield self
-        finally:
-            self._call(self._close())
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            thread.join()
-            self._loop.close()
+        with _reserved_port() as self.port:
+            thread.start()
+            try:
+                self._call(self._open())
+                yield self
+            finally:
+                self._call(self._end())
+                self._loop.call_soon_threadsafe(self._loop.stop)
+                thread.join()
+                self._loop.close()
 
     def set(self, state: State) -> None:
-        """Forward again; or refuse connections and cut those there are; or let all hang."""
+        """Forward; or refuse connections and cut those there are; or hold back all that is sent.
+
+        What was held back is forwarded as soon as the proxy is open again.
+        """
         self._call(self._set(state))
+
+    def cut(self) -> None:
+        """Cut the connections that there are; new ones are forwarded."""
+        self._call(self._cut())
 
     def _call(self, coroutine: Coroutine[None, None, None]) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     async def _set(self, state: State) -> None:
+        if state == "refusing":
+            await self._close()
+            return
+        await self._open()
         if state == "hanging":
             self._flowing.clear()
-            return
-        await self._close()
-        if state == "open":
-            await self._open()
 
     async def _open(self) -> None:
         self._flowing.set()
         if self._server is None:
-            self._server = await asyncio.start_server(self._forward, "127.0.0.1", self.port)
-            self.port = self._server.sockets[0].getsockname()[1]
+            self._server = await asyncio.start_server(
+                self._forward, "127.0.0.1", self.port, reuse_port=True, backlog=1024
+            )
 
     async def _close(self) -> None:
         if self._server is not None:
             self._server.close()
             self._server = None
+        await self._cut()
+        self._flowing.set()
+
+    async def _cut(self) -> None:
         for link in list(self._links):
             link.transport.abort()
-        self._flowing.set()
+
+    async def _end(self) -> None:
+        await self._close()
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        if left:
+            await asyncio.wait(left, timeout=5)
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.open += 1
+        self.most = max(self.most, self.open)
         self._links.add(writer)
         try:
-            await self._flowing.wait()
             back_reader, back_writer = await asyncio.open_connection(*self._upstream)
         except OSError:
             writer.transport.abort()
             self._links.discard(writer)
+            self.open -= 1
             return
         self._links.add(back_writer)
+        if writer.transport.is_closing():  # cut meanwhile
+            back_writer.transport.abort()
         await asyncio.gather(
-            self._pump(reader, back_writer, counted=False),
-            self._pump(back_reader, writer, counted=True),
+            self._pump_from_server(reader, back_writer),
+            self._pump_from_database(back_reader, writer),
         )
         self._links -= {writer, back_writer}
 
-    async def _pump(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, counted: bool
+    async def _pump_from_server(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(1 << 16):
-                await self._flowing.wait()
-                self.received += len(data) if counted else 0
-                writer.write(data)
-                await writer.drain()
+                self.sent += len(data)
+                await self._pass_on(data, writer)
+        self.open -= 1
+        writer.close()
+
+    async def _pump_from_database(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         with contextlib.suppress(OSError):
-            writer.close()
+            while data := await reader.read(1 << 16):
+                if self.delay:
+                    await asyncio.sleep(self.delay)
+                self.received += len(data)
+                await self._pass_on(data, writer)
+        writer.close()
+
+    async def _pass_on(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+        await self._flowing.wait()
+        writer.write(data)
+        await writer.drain()
+
+
+@contextmanager
+def _reserved_port() -> Iterator[int]:
+    """A loopback port that nobody else is given.
+
+    The socket is bound and does not listen: whoever connects while nothing else listens there is
+    refused.
+    """
+    with socket.socket() as placeholder:
+        placeholder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        placeholder.bind(("127.0.0.1", 0))
+        yield placeholder.getsockname()[1]

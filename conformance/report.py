@@ -1,7 +1,8 @@
-"""Tells what was found: a matrix and the failures, JSON, JUnit XML."""
+"""Shows what was found: a table and the failures, JSON, JUnit XML."""
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -9,65 +10,126 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from conformance.subject import EXAMPLES
 from conformance.verdict import Verdict
+from spec.behaviours import questions
 
 _MOST = 20
 """Failures that are shown in full for one server."""
 
+_RATINGS = ("risky", "plain", "good")
+_STYLES = {"risky": "bold red", "plain": "", "good": "green"}
+
 
 def show(verdicts: Sequence[Verdict], console: Console) -> None:
-    """Print the matrix, servers by parts of the contract, and each failure with its curl line."""
-    parts = list(dict.fromkeys(check.part for verdict in verdicts for check in verdict.checks))
+    """Print the table, each failure with its curl line, and the behaviours of foreign servers."""
     table = Table(box=None, pad_edge=False)
-    table.add_column("server", no_wrap=True, vertical="bottom")
-    for part in parts:
-        table.add_column("\n".join(part), justify="right", vertical="bottom", min_width=2)
-    table.add_column("fingerprint", no_wrap=True, vertical="bottom")
+    for column in ("server", "required", "behaviours", "fingerprint"):
+        table.add_column(column, no_wrap=column != "required")
     for verdict in verdicts:
         table.add_row(
             Text(verdict.target, style="green" if verdict.passed else "red"),
-            *(_cell(verdict, part) for part in parts),
+            _required(verdict),
+            _behaviours(verdict),
             (verdict.fingerprint or "-")[:8],
         )
     console.print(table)
     for verdict in verdicts:
-        _show_failures(verdict, console)
+        for text, style in (*_failures(verdict), *_changes(verdict), *_foreign(verdict)):
+            console.print(Text(text, style=style), soft_wrap=True)
     _show_fingerprints(verdicts, console)
     failed = [verdict.target for verdict in verdicts if not verdict.passed]
-    count = sum(len(verdict.checks) for verdict in verdicts)
-    wrong = sum(len(verdict.failures) for verdict in verdicts)
     console.print()
     if failed:
-        console.print(f"{wrong} of {count} checks failed: {', '.join(failed)}", style="red")
+        console.print(f"failed: {', '.join(failed)}", style="red")
     else:
-        console.print(f"{count} checks passed", style="green")
+        checks = sum(len(verdict.checks) for verdict in verdicts)
+        console.print(f"{checks} checks passed", style="green")
 
 
-def _cell(verdict: Verdict, part: str) -> Text:
-    checks = [check for check in verdict.checks if check.part == part]
-    failures = sum(check.outcome != "passed" for check in checks)
-    if failures:
-        return Text(str(failures), style="bold red")
-    return Text("✓" if checks else "-", style="green" if checks else "dim")
+def _required(verdict: Verdict) -> Text:
+    asked = [check for check in verdict.checks if check.outcome != "skipped"]
+    if not verdict.failures:
+        return Text(f"{len(asked)} passed" if asked else "-", style="green")
+    parts = ", ".join(dict.fromkeys(check.part for check in verdict.failures))
+    return Text(f"{len(verdict.failures)} of {len(asked)} failed: {parts}", style="bold red")
 
 
-def _show_failures(verdict: Verdict, console: Console) -> None:
-    def tell(text: str, style: str = "") -> None:
-        console.print(Text(text, style=style), soft_wrap=True)
+def _behaviours(verdict: Verdict) -> Text:
+    if not verdict.behaviours:
+        return Text("-")
+    risky = _ratings(verdict)["risky"]
+    text = f"{len(verdict.behaviours)}, {risky} risky"
+    if verdict.changes:
+        return Text(f"{text}, {len(verdict.changes)} changed", style="bold red")
+    return Text(text)
 
-    for check in verdict.failures[:_MOST]:
-        tell(f"\n{verdict.target} · {check.part} · {check.name}", "bold red")
-        tell(check.message or check.where)
-        if check.repeat:
-            tell(f"repeat    {check.repeat}")
-    if len(verdict.failures) > _MOST:
-        tell(f"\nand {len(verdict.failures) - _MOST} more failures of {verdict.target} (--json)")
+
+def _ratings(verdict: Verdict) -> Counter[str]:
+    return Counter(
+        questions()[id].answers[answer].rating for id, answer in verdict.behaviours.items()
+    )
+
+
+def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
     if verdict.error:
-        tell(f"\n{verdict.target}: {verdict.error}", "bold red")
+        yield f"\n{verdict.target}: {verdict.error}", "bold red"
+    lacking = _lacking(verdict)
+    if lacking:
+        yield f"\n{verdict.target} lacks {', '.join(lacking.values())}: every check failed", "red"
+    shown = [check for check in verdict.failures if check.part not in lacking]
+    for check in shown[:_MOST]:
+        yield f"\n{verdict.target} · {check.part} · {check.name}", "bold red"
+        yield check.message or check.where, ""
+        if check.repeat:
+            yield f"repeat    {check.repeat}", ""
+    if len(shown) > _MOST:
+        yield f"\nand {len(shown) - _MOST} more failures of {verdict.target} (--json)", ""
     if verdict.left_out:
         count = sum(verdict.left_out.values())
         parts = ", ".join(f"{part} ({number})" for part, number in verdict.left_out.items())
-        tell(f"\n{verdict.target}: {count} checks need a server that is started here: {parts}")
+        yield f"\n{verdict.target}: {count} checks need a server that is started here: {parts}", ""
+
+
+def _lacking(verdict: Verdict) -> dict[str, str]:
+    """Endpoints of which nothing works, by part, where there are others that do."""
+    failed = Counter(check.part for check in verdict.failures)
+    every = Counter(check.part for check in verdict.checks if check.outcome != "skipped")
+    return {
+        part: target.split("?")[0].replace("photo.jpg", "{name}")
+        for part, target in EXAMPLES.items()
+        if failed[part] > 1 and failed[part] == every[part]
+    }
+
+
+def _changes(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    for change in verdict.changes:
+        question = questions().get(change.question)
+        yield f"\n{verdict.target} · behaviour · {change.question}", "bold red"
+        yield question.text if question else "no such question any more", ""
+        yield f"recorded  {change.recorded or 'nothing'}\nseen      {change.seen or 'nothing'}", ""
+    if verdict.changes:
+        yield f"\n{verdict.target}: other versions than recorded: {_listed(verdict.upgrades)}", ""
+        yield f"if that is what it does now: just conform {verdict.target} --record", ""
+    for id, error in verdict.unanswered.items():
+        yield f"\n{verdict.target} · behaviour · {id}: no answer: {error}", "bold red"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words) or "none"
+
+
+def _foreign(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """All that was observed of a server that is not ours, what is risky first."""
+    if verdict.ours or not verdict.behaviours:
+        return
+    yield f"\n{verdict.target} behaves like this:", "bold"
+    for rating in _RATINGS:
+        for id, answer in verdict.behaviours.items():
+            listed = questions()[id].answers[answer]
+            if listed.rating == rating:
+                why = f": {listed.why}" if rating == "risky" else ""
+                yield f"  {rating:5}  {id}: {answer}{why}", _STYLES[rating]
 
 
 def _show_fingerprints(verdicts: Sequence[Verdict], console: Console) -> None:
@@ -89,13 +151,13 @@ def write_junit(verdicts: Sequence[Verdict], path: Path) -> None:
     """The checks as JUnit XML: a suite a server, a case a check."""
     root = ElementTree.Element("testsuites")
     for verdict in verdicts:
-        failures, checks = len(verdict.failures), len(verdict.checks)
         suite = ElementTree.SubElement(
             root,
             "testsuite",
             name=verdict.target,
-            tests=str(checks),
-            failures=str(failures),
+            tests=str(len(verdict.checks)),
+            failures=str(len(verdict.failures)),
+            skipped=str(sum(check.outcome == "skipped" for check in verdict.checks)),
             errors=str(int(bool(verdict.error))),
         )
         for check in verdict.checks:
@@ -106,9 +168,16 @@ def write_junit(verdicts: Sequence[Verdict], path: Path) -> None:
                 name=check.name,
                 time=f"{check.seconds:.3f}",
             )
-            if check.outcome != "passed":
+            if check.outcome == "skipped":
+                ElementTree.SubElement(case, "skipped", message=check.message)
+            elif check.outcome == "failed":
                 failure = ElementTree.SubElement(case, "failure", message=check.message)
                 failure.text = f"{check.message}\n{check.repeat}"
+        for change in verdict.changes:
+            name = f"behaviour {change.question}"
+            case = ElementTree.SubElement(suite, "testcase", name=name)
+            message = f"recorded {change.recorded}, seen {change.seen}"
+            ElementTree.SubElement(case, "failure", message=message)
         if verdict.error:
             case = ElementTree.SubElement(suite, "testcase", name="the suite itself")
             ElementTree.SubElement(case, "error", message=verdict.error)

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
@@ -26,48 +26,66 @@ Progress = Callable[[int, int, str], None]
 """Called with the checks that are done, all there are, and the name of the last."""
 
 
-def examine(name: str, *, state: str, options: list[str], log: Path, progress: Progress) -> Verdict:
-    """Run every check on ``name`` (``NAME/DEPLOYMENT`` or an address) and tell what was found."""
-    run = _Run(name, Verdict(name, state), options, log, progress)
-    every = sorted(path.stem.removeprefix("test_") for path in CHECKS.glob("test_*.py"))
-    waiting = {part for group in WAITING for part in group}
-    groups = (*WAITING, tuple(part for part in every if part not in waiting))
-    with ThreadPoolExecutor(len(groups)) as pool:
-        list(pool.map(run.check, groups))
-    run.verdict.checks.sort(key=lambda check: every.index(check.part))
-    return run.verdict
+class Examination:
+    """The suite on one server."""
 
+    def __init__(self, target: str, verdict: Verdict, log: Path, progress: Progress) -> None:
+        """Take a target's path or an address, and the verdict to fill in."""
+        self.where = ["--target", target]
+        self.verdict, self.log, self.progress = verdict, log, progress
+        self._total = 0
+        self._lock = Lock()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._ended = False
 
-class _Run:
-    def __init__(
-        self, name: str, verdict: Verdict, options: list[str], log: Path, progress: Progress
-    ) -> None:
-        self.name, self.verdict, self.options = name, verdict, options
-        self.log, self.progress = log, progress
-        self.total = 0
-        self.lock = Lock()
+    def run(self, options: Sequence[str] = (), *, behaviours: bool = True) -> None:
+        """Run every check, and ask every question, all at once."""
+        parts = sorted(path.stem.removeprefix("test_") for path in CHECKS.glob("test_*.py"))
+        waiting = {part for group in WAITING for part in group}
+        groups = (*WAITING, tuple(part for part in parts if part not in waiting))
+        commands = {group[0]: self._checks(group, options) for group in groups}
+        if behaviours:
+            commands["behaviours"] = [sys.executable, "-m", "conformance.behaviours", *self.where]
+        with ThreadPoolExecutor(len(commands)) as pool:
+            list(pool.map(self._run, commands.keys(), commands.values()))
+        self.verdict.checks.sort(key=lambda check: parts.index(check.part))
 
-    def check(self, parts: tuple[str, ...]) -> None:
-        """Run the checks of these parts and add what they find to the verdict."""
+    def end(self) -> None:
+        """Stop it wherever it is; what was found so far stays in the verdict."""
+        with self._lock:
+            self._ended = True
+            processes = list(self._processes)
+        for process in processes:
+            process.terminate()
+
+    def _checks(self, parts: Sequence[str], options: Sequence[str]) -> list[str]:
         files = [str(CHECKS / f"test_{part}.py") for part in parts]
-        command = [
-            *(sys.executable, "-m", "pytest", *files, "--target", self.name, "--capture=no"),
+        return [
+            *(sys.executable, "-m", "pytest", *files, *self.where, "--capture=no"),
             *("--assert", "plain", "-p", "no:terminal", "-p", "no:cacheprovider"),
-            *("--timeout", "60", *self.options),
+            *("--timeout", "90", *options),
         ]
-        log = self.log.with_suffix(f".{parts[0]}.log")
-        with log.open("w") as told:
-            process = spawn(command, cwd=ROOT, env=os.environ, output=subprocess.PIPE, errors=told)
+
+    def _run(self, name: str, command: list[str]) -> None:
+        log = self.log.with_suffix(f".{name}.log")
+        with log.open("w") as output, self._lock:
+            if self._ended:
+                return
+            process = spawn(
+                command, cwd=ROOT, env=os.environ, output=subprocess.PIPE, errors=output
+            )
+            self._processes.append(process)
         try:
             self._follow(process)
             status = process.wait()
         finally:
             stop(process)
-        with self.lock:
-            explained = self.verdict.error or (status == 1 and self.verdict.failures)
+        with self._lock:
+            verdict = self.verdict
+            explained = self._ended or verdict.error or (status == 1 and verdict.failures)
             if status not in (0, _NOTHING_TO_RUN) and not explained:
                 last = log.read_text(errors="replace").strip().splitlines()[-12:]
-                self.verdict.error = "\n".join([f"the suite ended with status {status}", *last])
+                verdict.error = "\n".join([f"the suite ended with status {status}", *last])
 
     def _follow(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
@@ -76,20 +94,33 @@ class _Run:
                 event = json.loads(line)
             except ValueError:
                 continue
-            with self.lock:
+            with self._lock:
                 self._take(event)
 
     def _take(self, event: dict[str, object]) -> None:
         verdict = self.verdict
         match event:
             case {"event": "collected", "count": int(count), "left_out": list(left_out)}:
-                self.total += count
+                self._total += count
                 verdict.left_out = dict(Counter(verdict.left_out) + Counter(left_out))
+            case {"event": "asking", "count": int(count)}:
+                self._total += count
             case {"event": "fingerprint", "value": str(value)}:
                 verdict.fingerprint = value
             case {"event": "error", "message": str(message)}:
                 verdict.error = message
             case {"event": "check"}:
-                told = {name: event[name] for name in Check.__dataclass_fields__}
-                verdict.checks.append(Check(**told))  # type: ignore[arg-type]
-                self.progress(len(verdict.checks), self.total, str(event["name"]))
+                found = {name: event[name] for name in Check.__dataclass_fields__}
+                verdict.checks.append(Check(**found))  # type: ignore[arg-type]
+                self._show(str(event["name"]))
+            case {"event": "behaviour", "id": str(id), "answer": str(answer)}:
+                verdict.behaviours[id] = answer
+                self._show(id)
+            case {"event": "behaviour", "id": str(id), "error": str(error)}:
+                verdict.unanswered[id] = error
+                self._show(id)
+
+    def _show(self, last: str) -> None:
+        verdict = self.verdict
+        done = len(verdict.checks) + len(verdict.behaviours) + len(verdict.unanswered)
+        self.progress(done, self._total, last)

@@ -15,7 +15,7 @@ from conformance.http import TIMEOUT, Connection, Request, Response
 from conformance.proxy import Proxy
 from harness.catalog import Target
 from harness.errors import UsageError
-from harness.manifest import Deployment, Part
+from harness.manifest import Deployment
 from harness.ports import free_port
 from harness.server import Running, running
 from harness.services import Services
@@ -39,7 +39,7 @@ class Subject:
 
     host: str
     port: int
-    parts: frozenset[str] = frozenset(get_args(Part))
+    parts: frozenset[str] = frozenset(get_args(spec.Part))
 
     @property
     def url(self) -> str:
@@ -97,6 +97,13 @@ class Controlled(Subject):
         leader = psutil.Process(self.process.process.pid)
         return [leader, *leader.children(recursive=True)]
 
+    def pids(self) -> set[int]:
+        """The ids of its processes that are alive."""
+        try:
+            return {one.pid for one in self.processes() if one.status() != psutil.STATUS_ZOMBIE}
+        except psutil.NoSuchProcess:
+            return set()
+
 
 @contextmanager
 def start(
@@ -143,15 +150,22 @@ BIG = 100 * 1024 * 1024
 
 
 def make_files(folder: Path) -> None:
-    """Fill a folder with the fixtures, and with what a server must not serve."""
+    """Fill a folder with the fixtures, and with what servers differ in."""
     folder.mkdir()
-    for name, content in spec.files().items():
-        (folder / name).write_bytes(content)
-        os.utime(folder / name, (MODIFIED, MODIFIED))
-    (folder / ".hidden.txt").write_bytes(SECRET)
     (folder / "folder.txt").mkdir()
-    (folder / "folder.txt" / "inside.txt").write_bytes(SECRET)
     (folder.parent / "outside.txt").write_bytes(SECRET)
+    more = {
+        ".hidden.txt": b"a dotfile",
+        "folder.txt/inside.txt": b"in a folder within",
+        "changing.txt": b"old",
+        "overwritten.txt": b"old",
+        "later.txt": b"modified half a second after the others",
+    }
+    for name, content in (spec.files() | more).items():
+        (folder / name).write_bytes(content)
+        modified = MODIFIED + 0.5 * (name == "later.txt")
+        os.utime(folder / name, (modified, modified))
+    (folder / "link.txt").symlink_to("notes.txt")
     (folder / "leaving.txt").symlink_to(folder.parent / "outside.txt")
     with (folder / "big.bin").open("wb") as big:
         big.truncate(BIG)

@@ -1,4 +1,4 @@
-"""Verdicts: what passed, told by a hash of all that it depends on."""
+"""Verdicts: what passed, with a hash of all that it depends on."""
 
 import hashlib
 import json
@@ -6,9 +6,11 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from conformance import records
 from harness.catalog import Target
-from harness.new import source_files
 from harness.paths import ROOT, RUN
+from harness.sources import source_files
+from harness.writing import write_whole
 
 _SUITE = ("spec", "harness", "conformance", "requirements")
 
@@ -20,7 +22,7 @@ class Check:
     part: str
     name: str
     outcome: str
-    """``passed`` or ``failed``."""
+    """``passed``, ``failed`` or ``skipped``: not to be asked of this server."""
     seconds: float = 0.0
     message: str = ""
     """What was expected and what came."""
@@ -37,6 +39,16 @@ class Verdict:
     state: str
     """:func:`state_of` the target, or nothing for a server that is not ours."""
     checks: list[Check] = field(default_factory=list)
+    behaviours: dict[str, str] = field(default_factory=dict)
+    """The answer to each question that was asked."""
+    unanswered: dict[str, str] = field(default_factory=dict)
+    """Questions to which there is no answer, and why."""
+    changes: list[records.Change] = field(default_factory=list)
+    """Answers that are not what is recorded."""
+    upgrades: list[str] = field(default_factory=list)
+    """Versions that are not those of the record, where answers changed."""
+    ours: bool = True
+    """Whether it is one of this repository's servers, whose answers have to be recorded."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Checks that were not run, counted by part."""
     fingerprint: str | None = None
@@ -48,12 +60,27 @@ class Verdict:
     @property
     def failures(self) -> list[Check]:
         """The checks that failed."""
-        return [check for check in self.checks if check.outcome != "passed"]
+        return [check for check in self.checks if check.outcome == "failed"]
 
     @property
     def passed(self) -> bool:
         """Whether all that was run passed, to the end."""
-        return not self.error and not self.failures and bool(self.checks)
+        wrong = self.error or self.failures or self.changes or (self.ours and self.unanswered)
+        return bool(self.checks and self.finished) and not wrong
+
+    def finish(self) -> None:
+        """Say that the suite came to its end."""
+        self.finished = datetime.now(UTC).isoformat(timespec="seconds")
+
+    def compare(self, target: Target) -> None:
+        """Note what differs from the record, if it is one of ours; without one, everything does."""
+        if not self.ours:
+            return
+        recorded = records.read(target.server)
+        record = recorded.get(target.deployment.name, records.Record({}, {}))
+        found = records.changes(record, self.behaviours)
+        self.changes = [one for one in found if one.question not in self.unanswered]
+        self.upgrades = records.upgrades(record, target) if self.changes else []
 
     def as_dict(self) -> dict[str, object]:
         """The verdict as JSON has it."""
@@ -65,19 +92,16 @@ def state_of(target: Target) -> str:
     digest = hashlib.sha256(target.name.encode())
     for folder in (target.server.folder, *(ROOT / name for name in _SUITE)):
         for path in source_files(folder):
+            if path.name == records.NAME:
+                continue
             digest.update(f"\0{path.relative_to(folder)}\0".encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
-def record(target: Target, verdict: Verdict) -> None:
+def keep(target: Target, verdict: Verdict) -> None:
     """Keep a verdict, whole or not at all."""
-    path = _path(target)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    verdict.finished = datetime.now(UTC).isoformat(timespec="seconds")
-    draft = path.with_suffix(".new")
-    draft.write_text(json.dumps(verdict.as_dict(), indent=2, ensure_ascii=False))
-    draft.replace(path)
+    write_whole(_path(target), json.dumps(verdict.as_dict(), indent=2, ensure_ascii=False))
 
 
 def has_passed(target: Target) -> bool:
@@ -90,8 +114,12 @@ def passed_as(target: Target) -> str | None:
     path = _path(target)
     if not path.exists():
         return None
-    told = json.loads(path.read_text())
-    return told["fingerprint"] if told["passed"] and told["state"] == state_of(target) else None
+    try:
+        kept = json.loads(path.read_text())
+        valid = kept["passed"] and kept["state"] == state_of(target)
+        return str(kept["fingerprint"]) if valid else None
+    except (ValueError, KeyError):
+        return None
 
 
 def _path(target: Target) -> Path:

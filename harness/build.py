@@ -3,6 +3,7 @@
 import hashlib
 import os
 import subprocess
+from collections.abc import Mapping
 
 from harness.catalog import Server
 from harness.console import say
@@ -37,13 +38,13 @@ def build(server: Server) -> None:
         stamp.write_text(wanted)
 
 
-def run_in(server: Server, command: list[str]) -> None:
+def run_in(server: Server, command: list[str], settings: Mapping[str, str] | None = None) -> None:
     """Run a command of the manifest in the server's folder; an error has what it printed."""
     try:
         done = subprocess.run(
             command,
             cwd=server.folder,
-            env=environment(),
+            env=environment() | dict(settings or {}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

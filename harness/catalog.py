@@ -1,12 +1,16 @@
 """The servers that there are: every folder with a manifest."""
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import UsageError
 from harness.manifest import Deployment, Manifest, load_manifest
-from harness.paths import ROOT
+from harness.paths import CALLER, ROOT
+
+NAME = "server.toml"
+"""What a manifest is called."""
 
 
 @dataclass(frozen=True)
@@ -16,6 +20,10 @@ class Server:
     name: str
     folder: Path
     manifest: Manifest
+
+    def is_in(self, root: Path) -> bool:
+        """Whether it is one of the servers that :func:`find_servers` finds there."""
+        return self.folder.parent.parent == root
 
 
 @dataclass(frozen=True)
@@ -30,11 +38,16 @@ class Target:
         """``server/deployment``, as tasks take it and print it."""
         return f"{self.server.name}/{self.deployment.name}"
 
+    @property
+    def path(self) -> str:
+        """The same with the whole path of the server's folder, as tasks take it too."""
+        return f"{self.server.folder}/{self.deployment.name}"
+
 
 def find_servers(root: Path = ROOT) -> dict[str, Server]:
     """Every server by name: ``LANGUAGE/NAME/server.toml``."""
     servers: dict[str, Server] = {}
-    for path in sorted(root.glob("*/*/server.toml")):
+    for path in sorted(root.glob(f"*/*/{NAME}")):
         name = path.parent.name
         if name in servers:
             raise UsageError(f"{path}: {servers[name].folder} is called {name} too")
@@ -45,28 +58,57 @@ def find_servers(root: Path = ROOT) -> dict[str, Server]:
 def find_targets(names: tuple[str, ...], root: Path = ROOT) -> list[Target]:
     """The deployments that ``names`` stand for, in order, each once.
 
-    A name is ``SERVER`` (all its deployments), ``SERVER/DEPLOYMENT`` or ``all``.
+    A name is ``SERVER`` (all its deployments), ``SERVER/DEPLOYMENT``, ``all``, or the path of a
+    folder anywhere that has a ``server.toml``, with ``/DEPLOYMENT`` or without.
     """
-    servers = find_servers(root)
-    targets = [target for name in names for target in _matching(name, servers)]
-    return list({target.name: target for target in targets}.values())
+    targets = [target for name in names for target in _matching(name, root)]
+    return list({target.path: target for target in targets}.values())
 
 
 def find_target(name: str, root: Path = ROOT) -> Target:
-    """One deployment: ``SERVER`` (its first) or ``SERVER/DEPLOYMENT``."""
-    return _matching(name, find_servers(root))[0]
+    """One deployment: a server's first, or the one that is named."""
+    return _matching(name, root)[0]
 
 
-def _matching(name: str, servers: dict[str, Server]) -> list[Target]:
-    every = [
+def _matching(name: str, root: Path) -> list[Target]:
+    if name.startswith((".", "/")):
+        return _at(name)
+    servers = find_servers(root)
+    every = _targets(servers.values())
+    matching = [target for target in every if name in ("all", target.server.name, target.name)]
+    if matching:
+        return matching
+    if _manifest(CALLER / name):
+        return _at(name)
+    known = [*servers, *(target.name for target in every)]
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`just list` shows what there is"
+    raise UsageError(f"there is no server {name!r}: {hint}")
+
+
+def _targets(servers: Iterable[Server]) -> list[Target]:
+    return [
         Target(server, deployment)
-        for server in servers.values()
+        for server in servers
         for deployment in server.manifest.deployment
     ]
-    matching = [target for target in every if name in ("all", target.server.name, target.name)]
-    if not matching:
-        known = [*servers, *(target.name for target in every)]
-        near = difflib.get_close_matches(name, known, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`just list` shows what there is"
-        raise UsageError(f"there is no server {name!r}: {hint}")
-    return matching
+
+
+def _manifest(path: Path) -> Path | None:
+    """The manifest in a folder, or in the folder of a deployment that is named behind it."""
+    return next((one for one in (path / NAME, path.parent / NAME) if one.is_file()), None)
+
+
+def _at(name: str) -> list[Target]:
+    path = (CALLER / name).resolve()
+    manifest = _manifest(path)
+    if manifest is None:
+        raise UsageError(f"{path}: there is no {NAME}: give the folder of a server")
+    folder = manifest.parent
+    every = _targets([Server(folder.name, folder, load_manifest(manifest))])
+    if folder == path:
+        return every
+    if found := [target for target in every if target.deployment.name == path.name]:
+        return found
+    names = ", ".join(target.deployment.name for target in every)
+    raise UsageError(f"{manifest}: there is no deployment {path.name!r}, only {names}")

@@ -19,10 +19,11 @@ from harness.build import build, run_in
 from harness.catalog import find_servers, find_target, find_targets
 from harness.console import progress, result, say
 from harness.errors import TaskError, UsageError
+from harness.lines import count_lines
 from harness.new import copy_server
-from harness.paths import ROOT, RUN
+from harness.paths import CALLER, ROOT, RUN
 from harness.ports import require_free
-from harness.server import DEFAULTS, parse_port, running
+from harness.server import DEFAULTS, parse_port, require_workers, running
 from harness.services import services as shared_services
 from harness.toolchains import LOAD_GENERATORS, require
 
@@ -61,7 +62,7 @@ def main() -> None:
 
 
 @main.command()
-@click.argument("name", metavar="NAME[/DEPLOYMENT]")
+@click.argument("name", metavar="NAME[/DEPLOYMENT]|DIR")
 @reports_errors
 def serve(name: str) -> None:
     """Serve the contract with one server until Ctrl-C.
@@ -71,6 +72,7 @@ def serve(name: str) -> None:
     """
     target = find_target(name)
     settings = {key: os.environ.get(key) or value for key, value in DEFAULTS.items()}
+    require_workers(target, settings["WORKERS"])
     require_free(settings["HOST"], parse_port(settings["PORT"]))
     with shared_services() as around:
         settings |= around.environment()
@@ -102,31 +104,46 @@ def examples(parts: list[Any] | None = None) -> list[str]:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reports_errors
 def list_(as_json: bool) -> None:
-    """List the servers and their deployments."""
+    """List the servers and their deployments.
+
+    Lines are those of code and configuration that are not blank; tests and locks apart.
+    """
     servers = find_servers().values()
     if as_json:
         rows = [
-            {"name": server.name, "folder": str(server.folder.relative_to(ROOT))}
+            {
+                "name": server.name,
+                "folder": str(server.folder.relative_to(ROOT)),
+                "lines": count_lines(server),
+            }
             | server.manifest.model_dump()
             for server in servers
         ]
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    columns = ("name", "model", "language", "MongoDB", "SQL", "concurrent", "supervised")
-    table = Table(*columns, box=None, pad_edge=False)
-    table.columns[0].no_wrap = True
+    table = Table(box=None, pad_edge=False)
+    for column in ("name", "lines", "model", "language", "MongoDB", "SQL", "what it has"):
+        table.add_column(column, no_wrap=column == "name")
+    table.columns[1].justify = "right"
     for server in servers:
         manifest = server.manifest
+        lines = str(count_lines(server))
         for deployment in manifest.deployment:
+            features = {
+                "concurrent": deployment.concurrent,
+                "workers": deployment.workers,
+                "supervised": deployment.supervised,
+            }
             table.add_row(
                 f"{server.name}/{deployment.name}",
+                lines,
                 deployment.model,
                 manifest.language,
                 manifest.mongodb or "",
                 manifest.sql or "",
-                "yes" if deployment.concurrent else "no",
-                "yes" if deployment.supervised else "no",
+                ", ".join(name for name, there in features.items() if there),
             )
+            lines = ""
     result.print(table)
 
 
@@ -150,18 +167,23 @@ def setup(names: tuple[str, ...]) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @reports_errors
 def check(names: tuple[str, ...]) -> None:
-    """Run the linters and tests of servers' own, as their manifests name them."""
+    """Run servers' own linters and tests, as their manifests name them, with databases."""
     servers = {one.server.name: one.server for one in find_targets(names or ("all",))}
     failed = []
-    for server in servers.values():
-        try:
-            for command in server.manifest.checks:
+    with shared_services() as around:
+        settings = around.environment() | {"FILES_DIR": str(spec.FILES)}
+        for server in servers.values():
+            try:
+                if not server.manifest.checks:
+                    click.echo(f"none    {server.name}: its manifest names no checks")
+                    continue
                 build(server)
-                run_in(server, command)
-                click.echo(f"ok      {server.name}: {' '.join(command)}")
-        except TaskError as error:
-            click.echo(f"FAILED  {server.name}: {error}", err=True)
-            failed.append(server.name)
+                for command in server.manifest.checks:
+                    run_in(server, command, settings)
+                click.echo(f"ok      {server.name}")
+            except TaskError as error:
+                click.echo(f"FAILED  {server.name}: {error}", err=True)
+                failed.append(server.name)
     if failed:
         raise TaskError(f"{', '.join(failed)} did not pass")
 
@@ -214,5 +236,6 @@ def images(count: int, seed: int) -> None:
 @reports_errors
 def new(name: str, folder: Path) -> None:
     """Copy the server NAME to DIR, as the start of your own."""
-    copy_server(find_target(name).server, folder)
-    click.echo(f"{name} is in {folder}: its README.md says how to run it")
+    target = CALLER / folder
+    copy_server(find_target(name).server, target)
+    click.echo(f"{name} is in {target}: its README.md says how to run it")

@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+import spec
 from harness.errors import UsageError
 from harness.validation import faults
 
@@ -20,7 +21,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Text = Annotated[str, StringConstraints(min_length=1)]
 Command = Annotated[list[Text], Field(min_length=1)]
 Need = Literal["node", "jdk", "maven", "ruby", "nginx", "c-compiler"]
-Part = Literal["text", "json", "mongo", "agents", "files", "gridfs", "sleep", "slow_api"]
+Part = spec.Part
 
 
 class _Model(BaseModel):
@@ -53,6 +54,8 @@ class Deployment(_Model):
     """Is a killed worker replaced?"""
     keep_alive: bool = True
     """False where the stack closes after each response."""
+    workers: bool = True
+    """False where the framework documents no way to run several processes: it is always one."""
     sql_pool: bool = True
     """False where a SQL connection is made for each request."""
     warmup: Annotated[float, Field(ge=0)] = 1.0

@@ -107,6 +107,15 @@ def _tail(output: IO[str] | int | None) -> str:
     return "".join(f"\n{line}" for line in lines[-8:])
 
 
+def require_workers(target: Target, workers: str) -> None:
+    """Refuse several processes where a deployment is always one."""
+    if workers != "1" and not target.deployment.workers:
+        raise UsageError(
+            f"{target.name} is always one process: its framework documents no several by itself; "
+            "leave WORKERS at 1, or run several behind a proxy"
+        )
+
+
 def parse_port(text: str) -> int:
     """A TCP port from a setting."""
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 65536):

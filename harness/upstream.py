@@ -6,20 +6,16 @@ and how many were in flight at once, by ``X-Request-Id``: ``GET /stats?id=ID`` t
 """
 
 import asyncio
-import hashlib
 import sys
 from collections import defaultdict
 from dataclasses import asdict, dataclass
 
 from aiohttp import web
 
+import spec
+
 FAULTS = ("status", "redirect", "text", "array", "truncated", "hang")
 """Answer 500, a redirect, something that is not JSON, JSON that is no object, a part; or never."""
-
-
-def token(call: int) -> str:
-    """The token of a call: 16 hex digits."""
-    return hashlib.sha256(f"call {call}".encode()).hexdigest()[:16]
 
 
 @dataclass
@@ -47,7 +43,7 @@ class _Api:
             await asyncio.sleep(ms / 1000)
         finally:
             stats.in_flight -= 1
-        body = f'{{"call":{call},"token":"{token(call)}"}}'
+        body = spec.json_body(spec.upstream_result(call)).decode()
         match self.faults.get(request_id):
             case "status":
                 return web.json_response(text=body, status=500)

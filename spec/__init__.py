@@ -6,6 +6,7 @@ from spec.content import (
     FILES,
     OPENAPI,
     REVISIONS,
+    Part,
     agents,
     article,
     articles,
@@ -16,19 +17,27 @@ from spec.content import (
     openapi,
     problem,
     revisions,
+    upstream_result,
 )
+from spec.expected import JSON, PROBLEM, TEXT, Expected, expected
 from spec.images import image, write_images
 
 __all__ = [
     "AGENTS_QUERY",
     "AGENTS_SQL",
     "FILES",
+    "JSON",
     "OPENAPI",
+    "PROBLEM",
     "REVISIONS",
+    "TEXT",
+    "Expected",
+    "Part",
     "agents",
     "article",
     "articles",
     "content_type",
+    "expected",
     "files",
     "fingerprint",
     "image",
@@ -36,5 +45,6 @@ __all__ = [
     "openapi",
     "problem",
     "revisions",
+    "upstream_result",
     "write_images",
 ]

@@ -7,9 +7,12 @@ from contextlib import closing
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import yaml
+
+Part = Literal["text", "json", "mongo", "agents", "files", "gridfs", "sleep", "slow_api"]
+"""A part of the contract: an endpoint, by its tag in `openapi.yaml`."""
 
 ROOT = Path(__file__).parent
 FIXTURES = ROOT / "fixtures"
@@ -27,7 +30,7 @@ FROM agentfeatures f
 LEFT JOIN agent_login_status s ON s.agent_id = f.id
 ORDER BY f.number"""
 
-CONTENT_TYPES = {
+STORED_TYPES = {
     ".jpg": "image/jpeg",
     ".jpeg": "image/jpeg",
     ".png": "image/png",
@@ -37,7 +40,21 @@ CONTENT_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".txt": "text/plain; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
 }
+"""The ``metadata.contentType`` of GridFS files, by extension."""
+
+FILE_TYPES = {
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".png": "image/png",
+    ".gif": "image/gif",
+    ".svg": "image/svg+xml",
+    ".css": "text/css",
+    ".txt": "text/plain",
+    ".html": "text/html",
+}
+"""The type and subtype of `/files`, by extension; others are the stack's own."""
 
 
 @cache
@@ -75,8 +92,13 @@ def revisions() -> dict[str, bytes]:
 
 
 def content_type(name: str) -> str:
-    """Return the `Content-Type` of a file, from its name alone."""
-    return CONTENT_TYPES.get(Path(name).suffix, "application/octet-stream")
+    """Return the `metadata.contentType` that a GridFS file is stored with, from its name alone."""
+    return STORED_TYPES.get(Path(name).suffix, "application/octet-stream")
+
+
+def upstream_result(call: int) -> dict[str, object]:
+    """Return what the upstream of `/slow_api` answers to its call of this number."""
+    return {"call": call, "token": hashlib.sha256(f"call {call}".encode()).hexdigest()[:16]}
 
 
 def json_body(value: object) -> bytes:

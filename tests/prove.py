@@ -1,11 +1,13 @@
 """A pytest plugin that runs each check once more for each fault that it claims to catch.
 
-A check with parameters has to catch a fault for one of them at least. Before its first fault it is
-run a second time as things are: a check that cannot be repeated is not taken for one that catches.
+Each fault has to be caught by one parameter of the check at least, and each parameter has to catch
+one fault at least. Only a failed assertion counts: a check that breaks has caught nothing. Before
+its first fault a check is run a second time as things are, so that it is known to be repeatable.
 """
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,35 +25,51 @@ DENIED = "-claimed-none"
 class Proof:
     """What is still to be caught, by check."""
 
-    def __init__(self, fault_file: Path, told: Path) -> None:
-        self.fault_file, self.told = fault_file, told
+    def __init__(self, fault_file: Path, output: Path) -> None:
+        self.fault_file, self.output = fault_file, output
+        self.claims: dict[str, set[str]] = {}
         self.pending: dict[str, set[str]] = {}
-        self.claims: dict[str, list[str]] = {}
+        self.idle: list[str] = []
+        self.broken: dict[str, str] = {}
+        self.seconds: dict[tuple[str, str], float] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
-            faults = {fault for mark in item.iter_markers("catches") for fault in mark.args}
-            self.claims[_check(item)] = sorted(faults)
+            self.claims.setdefault(_check(item), set()).update(_faults(item))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
         outcome = yield
         check = _check(pyfuncitem)
         if check not in self.pending:
-            self.pending[check] = {one for one in self.claims[check] if not one.endswith(DENIED)}
+            self.pending[check] = _committed(self.claims[check])
             self._run(pyfuncitem)
-        for fault in sorted(self.pending[check]):
-            self.fault_file.write_text(fault)
-            try:
-                self._run(pyfuncitem)
-            except KeyboardInterrupt:
-                raise
-            except BaseException:  # Schemathesis' groups of failures are no Exception
-                self.pending[check].discard(fault)
-            finally:
-                self.fault_file.write_text("")
-                self._settle(pyfuncitem)
+        own = _committed(_faults(pyfuncitem))
+        caught = {fault for fault in own & self.pending[check] if self._catch(pyfuncitem, fault)}
+        self.pending[check] -= caught
+        known = sorted(own - caught, key=lambda fault: self.seconds.get((check, fault), 0))
+        if own and not caught and not any(self._catch(pyfuncitem, fault) for fault in known):
+            self.idle.append(pyfuncitem.nodeid)
         return outcome
+
+    def _catch(self, item: pytest.Function, fault: str) -> bool:
+        """Whether the check fails an assertion while the fault is switched on."""
+        start = time.monotonic()
+        self.fault_file.write_text(fault)
+        try:
+            self._run(item)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # Schemathesis' groups of failures are no Exception
+            if not _is_assertion(error):
+                self.broken[f"{item.nodeid} with {fault}"] = repr(error)
+                return False
+            return True
+        finally:
+            self.fault_file.write_text("")
+            self._settle(item)
+            self.seconds[_check(item), fault] = time.monotonic() - start
+        return False
 
     def _run(self, item: pytest.Function) -> None:
         arguments: dict[str, Any] = {
@@ -60,18 +78,37 @@ class Proof:
         item.obj(**arguments)
 
     def _settle(self, item: pytest.Function) -> None:
-        """Wait until a server that a fault has killed is there again."""
+        """Wait until a server that a fault has killed or blocked is there again."""
         subject = item.funcargs.get("subject") or item.funcargs.get("controlled")
         if isinstance(subject, Subject):
-            wait_until(lambda: answers(subject.host, subject.port), timeout=15)
+            wait_until(lambda: answers(subject.host, subject.port), timeout=25)
 
     def pytest_sessionfinish(self) -> None:
-        missed = {check: sorted(faults) for check, faults in self.pending.items() if faults}
-        self.told.write_text(json.dumps({"claims": self.claims, "missed": missed}))
+        found = {
+            "claims": {check: sorted(faults) for check, faults in self.claims.items()},
+            "missed": {check: sorted(faults) for check, faults in self.pending.items() if faults},
+            "idle": self.idle,
+            "broken": self.broken,
+        }
+        self.output.write_text(json.dumps(found))
 
 
 def _check(item: pytest.Item) -> str:
     return item.nodeid.split("[")[0]
+
+
+def _faults(item: pytest.Item) -> set[str]:
+    return {fault for mark in item.iter_markers("catches") for fault in mark.args}
+
+
+def _committed(faults: set[str]) -> set[str]:
+    return {fault for fault in faults if not fault.endswith(DENIED)}
+
+
+def _is_assertion(error: BaseException) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return all(_is_assertion(one) for one in error.exceptions)
+    return isinstance(error, AssertionError)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -8,24 +8,22 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from conformance.run import CHECKS
 from harness.paths import ROOT
 from tests.prove import DENIED
 
 pytestmark = pytest.mark.timeout(1800)
 
-SHARDS = (
-    "text or parameters or errors or schema or fingerprint or mongo or agents",
-    "files or gridfs or connection or concurrency or sleep or slow_api or availability or process",
-)
-"""The checks in parts that take about as long; each part has a server of its own."""
-
+WRONG = ROOT / "tests" / "servers" / "wrong"
 
 MEASURED = {"wrong-under-load"}
 """Faults that only a measurement can catch: tests/test_bench.py shows that it does."""
+
+_TOGETHER = 3
+"""Files of checks that are proved at once, each with a server of its own."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +32,16 @@ class Proof:
     output: str
     claims: dict[str, list[str]]
     missed: dict[str, list[str]]
+    idle: list[str]
+    broken: dict[str, str]
 
 
-def suite(folder: Path, target: str, expression: str, *options: str) -> tuple[int, str]:
-    """Run the checks on the wrong server; gives the exit status and the output."""
-    files = [f"conformance/contract/test_{part}.py" for part in expression.split(" or ")]
+def suite(folder: Path, file: Path, deployment: str, *options: str) -> tuple[int, str]:
+    """Run a file of checks on the wrong server; gives the exit status and the output."""
     command = [
-        *(sys.executable, "-m", "pytest", *files, "--root", "tests", "--target", target, "--quiet"),
-        *("--assert", "plain", "--tb", "short", "-p", "no:cacheprovider", "--timeout", "300"),
-        *options,
+        *(sys.executable, "-m", "pytest", str(file), "--target", str(WRONG / deployment)),
+        *("--quiet", "--assert", "plain", "--tb", "short", "-p", "no:cacheprovider"),
+        *("--timeout", "600", *options),
     ]
     done = subprocess.run(
         command,
@@ -57,24 +56,24 @@ def suite(folder: Path, target: str, expression: str, *options: str) -> tuple[in
         text=True,
         check=False,
     )
-    lines = [line for line in done.stdout.splitlines() if not line.startswith(('{"event"', '.{"'))]
+    lines = [line for line in done.stdout.splitlines() if '{"event"' not in line]
     return done.returncode, "\n".join(lines[-60:])
 
 
-def prove(folder: Path, expression: str) -> Proof:
+def prove(folder: Path, file: Path) -> Proof:
     folder.mkdir()
     (folder / "fault").write_text("")
-    status, output = suite(folder, "wrong/wrong", expression, "-p", "tests.prove")
-    told: dict[str, Any] = json.loads((folder / "proof.json").read_text())
-    return Proof(status, output, told["claims"], told["missed"])
+    status, output = suite(folder, file, "wrong", "-p", "tests.prove")
+    assert (folder / "proof.json").exists(), output
+    return Proof(status, output, **json.loads((folder / "proof.json").read_text()))
 
 
 @pytest.fixture(scope="module")
 def proofs(tmp_path_factory: pytest.TempPathFactory) -> list[Proof]:
     folder = tmp_path_factory.mktemp("proof")
-    with ThreadPoolExecutor(len(SHARDS)) as pool:
-        folders = [folder / str(number) for number in range(len(SHARDS))]
-        return list(pool.map(prove, folders, SHARDS))
+    files = sorted(CHECKS.glob("test_*.py"))
+    with ThreadPoolExecutor(_TOGETHER) as pool:
+        return list(pool.map(prove, [folder / file.stem for file in files], files))
 
 
 def test_the_server_is_right_without_a_fault(proofs: list[Proof]) -> None:
@@ -86,6 +85,14 @@ def test_every_fault_is_caught_by_each_check_that_claims_to(proofs: list[Proof])
     assert {check: faults for proof in proofs for check, faults in proof.missed.items()} == {}
 
 
+def test_every_parameter_of_a_check_catches_something(proofs: list[Proof]) -> None:
+    assert [check for proof in proofs for check in proof.idle] == []
+
+
+def test_a_fault_makes_checks_fail_and_not_break(proofs: list[Proof]) -> None:
+    assert {check: error for proof in proofs for check, error in proof.broken.items()} == {}
+
+
 def test_every_check_claims_a_fault(proofs: list[Proof]) -> None:
     assert [check for proof in proofs for check, faults in proof.claims.items() if not faults] == []
 
@@ -94,31 +101,29 @@ def test_every_fault_is_claimed(proofs: list[Proof]) -> None:
     claimed = {fault for proof in proofs for faults in proof.claims.values() for fault in faults}
     named = {
         name
-        for file in (ROOT / "tests" / "servers" / "wrong").glob("*.py")
+        for file in WRONG.glob("*.py")
         for call in re.findall(r"(?s)\bfault\((.*?)\)", file.read_text())
         for name in re.findall(r'"([a-z0-9-]+)"', call)
     }
     assert named - claimed == MEASURED, "faults that no check claims to catch"
     committed = {fault for fault in claimed if not fault.endswith(DENIED)}
-    indirect = {"file-without-etag", "file-without-date", "file-without-accept-ranges"}
-    indirect |= {"if-none-match-one", "gridfs-if-none-match-one"}
-    indirect |= {"missing-file-500", "missing-revision-500"}
-    assert committed - named - indirect == set(), "faults that the wrong server does not have"
+    assert committed - named == set(), "faults that the wrong server does not have"
 
 
 @pytest.mark.parametrize(
     ("part", "check"),
     [
-        ("connection", "test_keep_alive"),
+        ("process", "test_keep_alive"),
         ("concurrency", "test_a_slow_request_leaves_others_alone"),
         ("agents", "test_connections_come_from_a_pool"),
         ("process", "test_a_killed_worker"),
+        ("process", "test_workers"),
     ],
 )
 def test_a_manifest_that_denies_what_a_server_does_is_caught(
     tmp_path: Path, part: str, check: str
 ) -> None:
     (tmp_path / "fault").write_text("")
-    status, output = suite(tmp_path, "wrong/denied", part, "-k", check)
+    status, output = suite(tmp_path, CHECKS / f"test_{part}.py", "denied", "-k", check)
     assert status == 1, output
     assert check in output

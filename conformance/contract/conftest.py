@@ -2,9 +2,9 @@
 
 import json
 import sys
+import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,8 +23,9 @@ Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--target", required=True, help="NAME/DEPLOYMENT or http://HOST:PORT")
-    parser.addoption("--root", default=None, help="where to look for servers")
+    parser.addoption(
+        "--target", required=True, help="SERVER/DEPLOYMENT, a path or http://HOST:PORT"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,11 +38,10 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None]]:
     name = pytestconfig.getoption("--target")
-    if name.startswith("http"):
+    if "://" in name:
         yield Subject.at(name), None
         return
-    root = pytestconfig.getoption("--root")
-    target = find_target(name, Path(root)) if root else find_target(name)
+    target = find_target(name)
     with ExitStack() as held:
         try:
             folder = held.enter_context(scratch("conformance"))
@@ -55,6 +55,11 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
             return start(target, around, folder, settings)
 
         yield subject, start_another
+
+
+def fresh_name(extension: str) -> str:
+    """A file's name that no other run uses."""
+    return f"{uuid.uuid4().hex}.{extension}"
 
 
 @pytest.fixture(scope="session")
@@ -80,11 +85,10 @@ def start_another(running: tuple[Subject, Start | None]) -> Start:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what the server does not serve, and what needs a server of ours on another's."""
     name = config.getoption("--target")
-    root = config.getoption("--root")
-    ours = not name.startswith("http")
+    ours = "://" not in name
     parts: set[str] | None = None
     if ours:
-        target = find_target(name, Path(root)) if root else find_target(name)
+        target = find_target(name)
         parts = set(target.server.manifest.parts or EXAMPLES)
     kept, foreign, uncontrolled = [], [], []
     for item in items:

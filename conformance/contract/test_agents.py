@@ -2,7 +2,7 @@
 
 import spec
 from conformance.caching import reads_each_time
-from conformance.expect import JSON, Mismatch, answer
+from conformance.expect import Mismatch, right
 from conformance.faults import catches
 from conformance.needs import control, serves
 from conformance.subject import Controlled, Subject
@@ -12,7 +12,7 @@ pytestmark = serves("agents")
 
 @catches("agents-inner-join", "agents-unordered", "agents-empty-string", "agents-number")
 def test_agents(subject: Subject) -> None:
-    answer(subject.ask("/agents"), JSON, spec.json_body(spec.agents()))
+    right(subject.ask("/agents"))
 
 
 @control
@@ -25,14 +25,15 @@ def test_each_request_reads_the_database(controlled: Controlled) -> None:
 @control
 @catches("agents-connect", "agents-pool-claimed-none")
 def test_connections_come_from_a_pool(controlled: Controlled) -> None:
-    """Both ways: a deployment that says that it connects for each request is shown to."""
+    """Both ways: a deployment that declares a connection per request opens one for each."""
     requests = 20
+    pooled = controlled.deployment.sql_pool
     controlled.ask("/agents")
     before = controlled.postgresql.connections
     for _ in range(requests):
         response = controlled.ask("/agents")
     made = controlled.postgresql.connections - before
-    pooled = controlled.deployment.sql_pool
-    if (made < requests) != pooled:
-        expected = "fewer connections than requests" if pooled else "a connection for each request"
+    # A pool may fill itself at first, or in each thread that meets its first request.
+    if (made > requests // 2) == pooled:
+        expected = "at most 10 new connections" if pooled else "a connection for each request"
         raise Mismatch("pool", expected, f"{made} connections for {requests} requests", response)

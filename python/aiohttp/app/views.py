@@ -1,28 +1,19 @@
 import asyncio
-import re
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import suppress
 
-import aiohttp
 import orjson
-from aiohttp import web
+from aiohttp import ClientError, ClientSession, ClientTimeout, web
+from gridfs import AsyncGridFSBucket, AsyncGridOut, NoFile
 
-from app.db import POSTGRESQL, SETTINGS, find_agents, find_article
+from app import settings
+from app.databases import AGENTS, MONGODB, POSTGRESQL
 
-DIGITS = re.compile(r"[0-9]{1,5}")
-UPSTREAM = web.AppKey("upstream", aiohttp.ClientSession)
-
-
-def json_response(data: Any) -> web.Response:
-    return web.Response(body=orjson.dumps(data, default=str), content_type="application/json")
+SESSION = web.AppKey("session", ClientSession)
 
 
-def integer(request: web.Request, name: str, default: int, low: int, high: int) -> int:
-    values = request.query.getall(name, [])
-    if not values:
-        return default
-    if len(values) == 1 and DIGITS.fullmatch(values[0]) and low <= int(values[0]) <= high:
-        return int(values[0])
-    raise web.HTTPBadRequest(text=f"{name} must be an integer from {low} to {high}")
+def json_response(data: object) -> web.Response:
+    return web.json_bytes_response(data, dumps=orjson.dumps)
 
 
 async def index(request: web.Request) -> web.Response:
@@ -34,17 +25,39 @@ async def hello(request: web.Request) -> web.Response:
 
 
 async def mongo(request: web.Request) -> web.Response:
-    slugs = request.query.getall("doc", ["small"])
-    if slugs not in (["small"], ["big"]):
+    slug = request.query.get("doc", "small")
+    if slug not in ("small", "big"):
         raise web.HTTPBadRequest(text="doc must be small or big")
-    article = await find_article(request.app, slugs[0])
-    if article is None:
-        raise web.HTTPNotFound
-    return json_response(article)
+    if article := await request.app[MONGODB].articles.find_one({"slug": slug}):
+        return json_response(article | {"_id": str(article["_id"])})
+    raise web.HTTPNotFound
 
 
 async def agents(request: web.Request) -> web.Response:
-    return json_response(await find_agents(request.app[POSTGRESQL]))
+    rows = await request.app[POSTGRESQL].fetch(AGENTS)
+    return json_response([dict(row) for row in rows])
+
+
+async def files(request: web.Request) -> web.FileResponse:
+    with suppress(OSError, ValueError):
+        path = (settings.FILES_DIR / request.match_info["name"]).resolve(strict=True)
+        if path.is_relative_to(settings.FILES_DIR) and path.is_file():
+            return web.FileResponse(path)
+    raise web.HTTPNotFound
+
+
+async def gridfs(request: web.Request) -> web.Response:
+    bucket = AsyncGridFSBucket(request.app[MONGODB])
+    with suppress(NoFile):
+        file = await bucket.open_download_stream_by_name(request.match_info["name"])
+        headers = {"Content-Type": file.metadata["contentType"], "Content-Length": str(file.length)}
+        return web.Response(body=chunks(file), headers=headers)
+    raise web.HTTPNotFound
+
+
+async def chunks(file: AsyncGridOut) -> AsyncIterator[bytes]:
+    while chunk := await file.readchunk():
+        yield chunk
 
 
 async def sleep(request: web.Request) -> web.Response:
@@ -57,24 +70,32 @@ async def slow_api(request: web.Request) -> web.Response:
     calls = integer(request, "calls", default=10, low=1, high=50)
     ms = integer(request, "ms", default=1000, low=0, high=5000)
     try:
-        async with asyncio.timeout(ms / 1000 + 5):
-            results = await asyncio.gather(*(call(request, number, ms) for number in range(calls)))
-    except TimeoutError:
-        raise web.HTTPGatewayTimeout from None
-    except (aiohttp.ClientError, ValueError) as error:
-        raise web.HTTPBadGateway from error
-    return json_response({"results": results})
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(call(request, number, ms)) for number in range(calls)]
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
+    return json_response({"results": [task.result() for task in tasks]})
 
 
-async def call(request: web.Request, number: int, ms: int) -> dict[str, Any]:
+async def call(request: web.Request, number: int, ms: int) -> dict[str, object]:
     request_id = request.headers.get("X-Request-Id")
-    async with request.app[UPSTREAM].get(
-        request.app[SETTINGS].slow_api_url,
-        params={"call": number, "ms": ms},
-        headers={"X-Request-Id": request_id} if request_id else None,
-        allow_redirects=False,
-    ) as response:
-        result = orjson.loads(await response.read())
-    if response.status != 200 or not isinstance(result, dict):
-        raise ValueError(f"the upstream answered {response.status} {result!r}")
-    return result
+    with suppress(ClientError, TimeoutError, ValueError):
+        async with request.app[SESSION].get(
+            settings.SLOW_API_URL,
+            params={"call": number, "ms": ms},
+            headers={"X-Request-Id": request_id} if request_id else None,
+            timeout=ClientTimeout(total=ms / 1000 + 5),
+            allow_redirects=False,
+        ) as response:
+            result = await response.json(loads=orjson.loads)
+            if response.status == 200 and isinstance(result, dict):
+                return result
+    raise web.HTTPBadGateway
+
+
+def integer(request: web.Request, name: str, *, default: int, low: int, high: int) -> int:
+    with suppress(ValueError):
+        value = int(request.query.get(name, default))
+        if low <= value <= high:
+            return value
+    raise web.HTTPBadRequest(text=f"{name} must be an integer from {low} to {high}")

@@ -1,11 +1,13 @@
-"""What each endpoint answers, with faults."""
+"""What each endpoint answers, with faults and switches."""
 
 import asyncio
+import gzip
 import json
 import os
 import re
 import sys
 import traceback
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,9 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 import aiohttp
 from bson import json_util
 from databases import AWAY, Databases
-from faults import fault
+from faults import fault, switched
 from files import Files
-from wire import Connection, Request, Response
+from wire import Connection, Cut, Request, Response
 
 TEXT = "text/plain; charset=utf-8"
 
@@ -41,23 +43,27 @@ def json_answer(value: Any) -> Response:
     )
     if fault("json-newline"):
         body += "\n"
-    charset = "; charset=utf-8" if fault("json-charset") else ""
-    return answer(200, f"application/json{charset}", body.encode())
+    charset = "; charset=latin-1" if fault("json-other-charset") else ""
+    kind = "text/plain" if fault("json-as-text") else "application/json"
+    return answer(200, f"{kind}{charset}", body.encode())
 
 
-def problem(status: int, detail: str | None = None) -> Response:
+def problem(status: int, detail: object = None) -> Response:
+    if detail is None and status == 404 and fault("404-with-detail"):
+        detail = "there is nothing"
+    if detail is not None and status == 400 and fault("detail-no-string"):
+        detail = 400
     body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
     if detail is not None:
         body["detail"] = detail
-    headers = {}
-    if status == 405 and not fault("no-allow"):
-        headers["Allow"] = "GET" if fault("allow-other") else "GET, HEAD"
-    if status == 503 and not fault("no-retry-after"):
-        headers["Retry_After"] = "1"
-    if (status == 404 and fault("html-404")) or (status == 405 and fault("plain-405")):
-        return answer(status, "text/html", b"<h1>Error</h1>", **headers)
     text = json.dumps(body, separators=(",", ":")).encode()
-    return answer(status, "application/problem+json", text, **headers)
+    headers = {"Allow": "GET, HEAD"} if status == 405 else {}
+    if (status == 404 and fault("html-404")) or (status == 500 and fault("fault-html")):
+        return answer(status, "text/html", b"<h1>Error</h1>")
+    if status == 400 and fault("plain-400"):
+        return answer(status, TEXT, b"bad request")
+    sent = 200 if status == 404 and fault("404-as-200") else status
+    return answer(sent, "application/problem+json", text, **headers)
 
 
 class Server:
@@ -73,34 +79,30 @@ class Server:
 
     async def handle(self, request: Request) -> Response:
         self.served += 1
-        if fault("access-log"):
-            print(request.method, request.target, file=sys.stderr, flush=True)
         try:
-            response = await self.route(request)
+            response = switched_answer(request) or await self.route(request)
         except Problem as known:
             response = problem(known.status, known.detail)
+        except Cut:
+            raise
         except AWAY:
             if fault("database-waited-for"):
-                await asyncio.sleep(4)
+                await asyncio.sleep(6)
             response = problem(self.databases.unavailable())
         except Exception:
             response = self.faulty()
         if fault("mixed-up") and self.served % 7 == 0 and self.last:
             return self.last
-        if fault("wrong-after-many") and self.served % 400 == 0:
+        if fault("wrong-after-many") and self.served % 100 == 0:
             return answer(200, TEXT, b"?")
-        if fault("negotiates") and "html" in (request.header("accept") or ""):
-            response.headers["Content-Type"] = "text/html"
-        if fault("compresses") and "gzip" in (request.header("accept-encoding") or ""):
-            response.headers["Content-Encoding"] = "gzip"
+        compress(request, response)
         if isinstance(response.body, bytes):
             self.last = response
         return response
 
     def faulty(self) -> Response:
         trace = traceback.format_exc()
-        if not fault("fault-unlogged"):
-            print(trace, file=sys.stderr, flush=True)
+        print(trace, file=sys.stderr, flush=True)
         if fault("trace-to-client"):
             return answer(500, TEXT, trace.encode())
         return problem(503 if fault("fault-503") else 500)
@@ -110,18 +112,9 @@ class Server:
         endpoint, name = self.find(path)
         if endpoint is None:
             raise Problem(404)
-        allowed = ["GET", "HEAD"]
-        if fault("head-405"):
-            allowed.remove("HEAD")
-        if request.method == "OPTIONS" and fault("options-200"):
-            return answer(200, TEXT, b"", Allow="GET, HEAD")
-        if request.method not in allowed and not fault("method-ignored"):
+        if request.method not in ("GET", "HEAD"):
             raise Problem(405)
-        if fault("query-refused") and query and endpoint in ("index", "json"):
-            raise Problem(400, "no query is expected")
         members = parse_qsl(query, keep_blank_values=True, errors="surrogateescape")
-        if fault("names-any-case"):
-            members = [(key.lower(), value) for key, value in members]
         if endpoint in ("files", "gridfs"):
             assert name is not None
             return await self.file(request, endpoint, name)
@@ -129,12 +122,6 @@ class Server:
         return response
 
     def find(self, path: str) -> tuple[str | None, str | None]:
-        if fault("trailing-slash") and len(path) > 1:
-            path = path.removesuffix("/")
-        if fault("paths-any-case"):
-            path = path.lower()
-        if fault("docs-page") and path == "/docs":
-            return "index", None
         endpoint, _, name = path.lstrip("/").partition("/")
         if path == f"/{endpoint}" and endpoint in ENDPOINTS:
             return endpoint, None
@@ -159,12 +146,9 @@ class Server:
         slugs = [value for key, value in members if key == "doc"]
         if fault("doc-default-for-empty"):
             slugs = [slug for slug in slugs if slug]
-        if fault("doc-twice"):
-            slugs = slugs[:1]
         slugs = slugs or ["big" if fault("default-big") else "small"]
         if slugs not in (["small"], ["big"]) and not fault("doc-unchecked"):
-            detail = "doc is bad" if fault("doc-other-detail") else "doc must be small or big"
-            raise Problem(400, detail)
+            raise Problem(400, "doc must be small or big")
         self.check_availability()
         article = await self.databases.articles(slugs[0])
         if article is None:
@@ -193,9 +177,9 @@ class Server:
     async def sleep(self, request: Request, members: list[tuple[str, str]]) -> Response:
         ms = self.integer(members, "ms", 1000, 0, 30000)
         if fault("sleeps-short"):
-            await asyncio.sleep(max(ms - 20, 0) / 1000)
+            await asyncio.sleep(ms / 2000)
         elif not fault("sleeps-not"):
-            await asyncio.sleep(ms / 1000 * (2 if fault("sleeps-twice") else 1))
+            await asyncio.sleep(ms / 1000)
         return json_answer({"slept_ms": ms})
 
     def integer(
@@ -204,24 +188,16 @@ class Server:
         values = [value for key, value in members if key == name]
         if fault("number-default-for-empty"):
             values = [value for value in values if value]
-        if fault("number-twice"):
-            values = values[:1]
+        if fault("number-text-default"):
+            values = [value for value in values if re.fullmatch(r"[0-9]{1,5}", value)]
         if not values:
             return default
-        form = r"\d{1,5}" if fault("number-unicode") else r"[0-9]{1,5}"
-        if fault("number-long"):
-            form = r"[0-9]{1,9}"
-        if fault("number-lenient"):
-            form = r"\s*\+?[0-9]{1,5}\s*"
-        good = len(values) == 1 and re.fullmatch(form, values[0]) is not None
+        good = len(values) == 1 and re.fullmatch(r"[0-9]{1,5}", values[0]) is not None
         if not good or not (low <= int(values[0]) <= high or fault("number-unbounded")):
-            detail = f"{name} must be an integer from {low} to {high}"
-            raise Problem(400, f"{name} is bad" if fault("number-other-detail") else detail)
+            raise Problem(400, f"{name} must be an integer from {low} to {high}")
         return min(int(values[0]), high)
 
     async def slow_api(self, request: Request, members: list[tuple[str, str]]) -> Response:
-        if fault("ms-before-calls"):
-            self.integer(members, "ms", 1000, 0, 5000)
         calls = self.integer(members, "calls", 10, 1, 50)
         ms = self.integer(members, "ms", 1000, 0, 5000)
         if fault("fan-out-invented"):
@@ -229,7 +205,6 @@ class Server:
             return json_answer({"results": invented})
         if self.session is None:
             self.session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
-            self.few = asyncio.Semaphore(100)
         wanted = calls * 2 if fault("fan-out-twice") else calls
         waiting = [self.call(request, number % calls, ms) for number in range(wanted)]
         patience = 30 if fault("upstream-waited-for") else ms / 1000 + 5
@@ -243,7 +218,7 @@ class Server:
                 else:
                     results = await asyncio.gather(*waiting)
         except TimeoutError:
-            raise Problem(502 if fault("upstream-timeout-502") else 504) from None
+            raise Problem(504) from None
         except aiohttp.ClientConnectorError:
             raise Problem(500 if fault("upstream-refusal-500") else 502) from None
         except aiohttp.ClientError:
@@ -259,19 +234,13 @@ class Server:
         request_id = request.header("x-request-id")
         if fault("request-id-dropped"):
             request_id = None
-        if fault("request-id-invented"):
-            request_id = request_id or "invented"
         assert self.session is not None
-        limit = self.few if fault("fan-out-limited") else asyncio.Semaphore(1)
-        async with (
-            limit,
-            self.session.get(
-                self.slow_api_url,
-                params={"call": number, "ms": ms},
-                headers={"X-Request-Id": request_id} if request_id else None,
-                allow_redirects=fault("upstream-redirects-followed"),
-            ) as response,
-        ):
+        async with self.session.get(
+            self.slow_api_url,
+            params={"call": number, "ms": ms},
+            headers={"X-Request-Id": request_id} if request_id else None,
+            allow_redirects=fault("upstream-redirects-followed"),
+        ) as response:
             text = await response.read()
         result = json.loads(text)
         if response.status != 200 and not fault("upstream-status-ignored"):
@@ -286,24 +255,21 @@ class Server:
             found = self.files.file(request, name) if name is not None else None
         elif name is None:
             found = None
-        elif name.startswith(".") and fault("gridfs-dotfile-500"):
-            raise Problem(500)
         else:
             self.check_availability()
             found = None if name.startswith(".") else await self.files.gridfs(request, name)
         if found is None:
             if fault("file-200-for-missing", "gridfs-200-for-missing"):
                 return answer(200, "application/octet-stream", b"")
-            missing = "missing-file-500" if endpoint == "files" else "missing-revision-500"
-            raise Problem(500 if fault(missing) else 404)
+            files = endpoint == "files"
+            broken = fault("missing-file-500" if files else "missing-revision-500")
+            raise Problem(500 if broken else 404)
         return found
 
     def decoded(self, raw: str) -> str | None:
         """The name; None where it cannot be any file's."""
-        if fault("plus-is-space"):
-            raw = raw.replace("+", " ")
         if fault("path-escape"):
-            return os.fsdecode(unquote_to_bytes(raw))
+            return carelessly_decoded(raw)
         try:
             name = unquote_to_bytes(raw).decode()
             if fault("name-decoded-twice"):
@@ -316,3 +282,168 @@ class Server:
 
 
 ENDPOINTS = ("index", "json", "mongo", "agents", "sleep", "slow_api")
+
+
+def carelessly_decoded(raw: str) -> str:
+    """The name, as the least careful of servers would read it."""
+    name = unquote_to_bytes(unquote_to_bytes(raw))
+    for written, read in (
+        *((b"\xc0\xae", b"."), (b"\xc0\xaf", b"/"), (b"\\", b"/"), (b"\0", b""), (b";", b"")),
+        (b"..../", b"../"),
+    ):
+        name = name.replace(written, read)
+    return os.fsdecode(name)
+
+
+# Switches: requests that ask a question of `behaviours.toml`, and its answers
+
+ASKING = {
+    "GET /index/": "trailing-slash",
+    "GET /INDEX": "upper-case-path",
+    "GET //index": "doubled-slash",
+    "GET /./index": "dot-segment",
+    "GET /nothing/../index": "dot-dot-segment",
+    "GET /%69ndex": "encoded-letter",
+    "GET http://HOST/index": "absolute-form",
+    "GET /index#x": "fragment-in-target",
+    "OPTIONS *": "asterisk-form",
+    "OPTIONS /index": "options-method",
+    "BREW /index": "unknown-method",
+    "get /index": "lower-case-method",
+    "TRACE /index": "trace-method",
+    "HEAD /index": "head-of-endpoint",
+    "HEAD /nothing": "head-of-unknown-path",
+    "POST /nothing": "post-to-unknown-path",
+    "DELETE /nothing": "unknown-path-by-delete",
+    "GET /sleep?ms=%2B5": "plus-encoded",
+    "GET /sleep?ms=+5": "plus-raw",
+    "GET /sleep?ms=%205": "space-before",
+    "GET /sleep?ms=5%20": "space-after",
+    "GET /sleep?ms=5.0": "decimal-point",
+    "GET /sleep?ms=1e2": "exponent",
+    "GET /sleep?ms=0x10": "hexadecimal",
+    "GET /sleep?ms=%D9%A5": "arabic-digit",
+    "GET /sleep?ms=%EF%BC%95": "full-width-digit",
+    "GET /sleep?ms=0010": "leading-zeros",
+    "GET /sleep?ms=000005": "six-digits",
+    "GET /sleep?ms=1_0": "underscore",
+    "GET /sleep?ms=-0": "minus-zero",
+    "GET /sleep?ms=5&ms=6": "repeated-parameter",
+    "GET /sleep?ms=&ms=5": "repeated-once-empty",
+    "GET /sleep?x=1;ms=5": "semicolon",
+    "GET /sleep?ms=5%zz": "bad-escape",
+    "GET /sleep?x=%zz&ms=5": "bad-escape-elsewhere",
+    "GET /sleep?ms=5%00": "nul-in-value",
+    "GET /sleep?ms=5%FF": "invalid-utf-8",
+    "GET /sleep?ms=5&x=1": "unknown-parameter",
+    "GET /sleep?MS=5": "upper-case-name",
+    "GET /sleep?ms[]=5": "brackets",
+    "GET /sleep?=&ms=5": "empty-name",
+    "GET /sleep?ms=5&x=aaaaaaaaaaaaaa": "long-query",
+    "GET /sleep?ms=abc": "detail-of-400",
+    "GET /mongo?doc=small&doc=big": "repeated-doc",
+    "GET /slow_api?ms=abc&calls=abc": "two-bad-parameters",
+}
+"""Questions by the first 32 characters of the request line that asks them."""
+
+
+def switched_answer(request: Request) -> Response | None:
+    """What the request gets if it asks a question whose answer is switched."""
+    target = request.target.replace(f"http://{request.header('host')}/", "http://HOST/")
+    for question in asked(request, f"{request.method} {target}"[:32]):
+        name = switched(question)
+        if name is not None and name not in ("as get", "ignored"):
+            return by_name(request, question, name)
+    return None
+
+
+def asked(request: Request, line: str) -> list[str]:
+    """The questions that a request asks."""
+    if line == "POST /index":
+        return ["wrong-method", "wrong-method-body"]
+    accepted = {"text/html": ["accept-html"], "application/xml": ["accept-xml"]}
+    if "example.org" in line:
+        return ["redirect-elsewhere"]
+    if line in ASKING:
+        return [ASKING[line]]
+    return accepted.get(request.header("accept") or "", [])
+
+
+def by_name(request: Request, question: str, name: str) -> Response:
+    """The answer of this name."""
+    if name == "closed":
+        raise Cut
+    if name == "with a body":
+        request.method = "GET"  # its body is sent
+        return hello() if question == "head-of-endpoint" else problem(404)
+    if name.isdigit():
+        return problem(int(name))
+    if name.startswith("served as "):
+        ms = name.removeprefix("served as ")
+        return json_answer({"slept_ms": 1000 if ms == "the default" else int(ms)})
+    if question == "repeated-doc":
+        return json_answer({"slug": "small" if name == "the first" else "big"})
+    if question in ("wrong-method-body", "unknown-path-by-delete"):
+        return in_format(name, 405 if question == "wrong-method-body" else 404)
+    return ANSWERS[name]()
+
+
+def hello() -> Response:
+    return answer(200, TEXT, b"Hello, World!")
+
+
+def in_format(name: str, status: int) -> Response:
+    """An error in a format, or another error."""
+    types = {
+        "problem details": "application/problem+json",
+        "json": "application/json",
+        "html": "text/html; charset=utf-8",
+        "text": TEXT,
+    }
+    if name == "empty":
+        return Response(status, {})
+    return answer(status, types[name], b"{}") if name in types else problem(500)
+
+
+ANSWERS: dict[str, Callable[[], Response]] = {
+    "served": hello,
+    "redirected": lambda: Response(308, {"Location": "/index"}),
+    "not found": lambda: problem(404),
+    "refused": lambda: problem(400),
+    "failed": lambda: problem(500),
+    "answered": lambda: Response(200, {"Allow": "GET, HEAD"}),
+    "405 with allow": lambda: problem(405),
+    "405 without allow": lambda: Response(405, {}),
+    "lists the methods": lambda: Response(200, {"Allow": "GET, HEAD"}),
+    "lists nothing": lambda: Response(200, {}),
+    "echoed": lambda: answer(200, "message/http", b"TRACE /index HTTP/1.1\r\n\r\n"),
+    "without a length": lambda: Response(200, {"Content-Type": TEXT}, b"", None),
+    "another length": lambda: Response(200, {"Content-Type": TEXT}),
+    "no redirect": lambda: problem(404),
+    "to its own host": lambda: Response(302, {"Location": "/example.org/index"}),
+    "to another host": lambda: Response(302, {"Location": "//example.org/index"}),
+    "another format": lambda: answer(200, "text/html", b"<p>Hello, World!"),
+    "the first": lambda: json_answer({"slept_ms": 5}),
+    "the last": lambda: json_answer({"slept_ms": 6}),
+    "names the parameter": lambda: problem(400, "ms must be an integer"),
+    "does not name it": lambda: problem(400, "that must be an integer"),
+    "absent": lambda: problem(400),
+    "both": lambda: problem(400, "calls and ms must be integers"),
+    "calls": lambda: problem(400, "calls must be an integer"),
+    "ms": lambda: problem(400, "ms must be an integer"),
+    "neither": lambda: problem(400, "that must be an integer"),
+}
+"""The answers whose names mean the same for every question."""
+
+
+def compress(request: Request, response: Response) -> None:
+    """Compress where this is the switched answer to `accept-gzip`."""
+    name = switched("accept-gzip") or "not compressed"
+    accepted = "gzip" in (request.header("accept-encoding") or "")
+    if name == "not compressed" or not accepted or not isinstance(response.body, bytes):
+        return
+    response.body = gzip.compress(response.body)
+    response.length = len(response.body)
+    response.headers["Content-Encoding"] = "gzip"
+    if name == "compressed":
+        response.headers["Vary"] = "Accept-Encoding"

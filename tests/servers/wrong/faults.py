@@ -8,4 +8,16 @@ _FILE = Path(os.environ.get("FAULT_FILE", "/dev/null"))
 
 def fault(*names: str) -> bool:
     """Whether one of these is on."""
-    return not set(names).isdisjoint(_FILE.read_text().split())
+    return not set(names).isdisjoint(_FILE.read_text().splitlines())
+
+
+def switched(question: str) -> str | None:
+    """The answer to a question of ``behaviours.toml`` that this server is switched to, if any.
+
+    Such a line is ``QUESTION=ANSWER``.
+    """
+    for line in _FILE.read_text().splitlines():
+        name, _, answer = line.partition("=")
+        if name == question and answer:
+            return answer
+    return None

@@ -1,0 +1,58 @@
+"""Asks one server every question: ``python -m conformance.behaviours --target NAME``.
+
+Each answer is a line of JSON on stdout, for the process that runs the suite.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import click
+
+from conformance.behaviours.lab import Lab
+from conformance.behaviours.observe import INQUIRIES, Observation, observe
+from conformance.subject import Controlled, Subject, start
+from harness.catalog import find_target
+from harness.errors import TaskError
+from harness.scratch import scratch
+from harness.services import services
+
+
+@click.command()
+@click.option("--target", "name", required=True, help="NAME/DEPLOYMENT or http://HOST:PORT")
+@click.option("--root", type=click.Path(path_type=Path), help="where to look for servers")
+@click.option("--only", help="ids, separated by commas")
+@click.option("--patience", default=5.0, help="seconds of silence that count as no answer")
+def main(name: str, root: Path | None, only: str | None, patience: float) -> None:
+    """Ask a server every question."""
+    asked = [INQUIRIES[id] for id in (only.split(",") if only else INQUIRIES)]
+    if "://" in name:
+        _tell(event="asking", count=sum(not one.control for one in asked))
+        observe(Lab(Subject.at(name), patience=patience), asked, _report)
+        return
+    target = find_target(name, root) if root else find_target(name)
+    parts = frozenset(target.server.manifest.parts or Subject.parts)
+    asked = [one for one in asked if parts.issuperset(one.parts)]
+    _tell(event="asking", count=len(asked))
+    try:
+        with scratch("behaviours") as folder, services() as around:
+
+            def another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
+                return start(target, around, folder, settings)
+
+            observe((another, target.deployment.concurrent, patience), asked, _report)
+    except TaskError as error:
+        _tell(event="error", message=str(error))
+        raise SystemExit(1) from error
+
+
+def _report(seen: Observation) -> None:
+    _tell(event="behaviour", id=seen.id, answer=seen.answer, error=seen.error)
+
+
+def _tell(**event: object) -> None:
+    print(json.dumps(event), flush=True)
+
+
+main()

@@ -1,0 +1,480 @@
+"""The group `connection`: how long one lasts, how requests share it, what is said on it."""
+
+import asyncio
+import contextlib
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+import spec
+from conformance.behaviours.lab import Lab, asks
+from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
+from harness.server import DEFAULTS
+
+CLOSES = "closes after each response"
+
+HELLO = spec.expected("/index").body
+MESSAGE = spec.expected("/json").body
+
+_INDEX = Request("/index")
+_LAST = Request("/index", headers=(("Connection", "close"),))
+
+
+# What several questions need
+
+
+def send(connection: Connection, data: bytes) -> None:
+    """Send what a server may not want to read to its end."""
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError, TimeoutError):
+        connection.send(data)
+
+
+def read_until(
+    connection: Connection, enough: Callable[[bytes], object], patience: float
+) -> tuple[bytes, bool]:
+    """What comes until it is enough, and whether the connection has ended before it was.
+
+    Silence ends it too, or ``patience`` in all for a server that never comes to an end.
+    """
+    until = time.monotonic() + patience * 2
+    raw = b""
+    connection.socket.settimeout(patience)
+    while not enough(raw) and time.monotonic() < until:
+        try:
+            piece = connection.socket.recv(1 << 16)
+        except TimeoutError:
+            return raw, False
+        except ConnectionResetError:
+            piece = b""
+        if not piece:
+            return raw, True
+        raw += piece
+    return raw, False
+
+
+def keeps_alive(lab: Lab) -> bool:
+    """Whether a connection carries a second request, when both are as they should be."""
+    with lab.server.connect(lab.patience) as connection:
+        connection.request(_INDEX)
+        try:
+            connection.request(_INDEX)
+        except Closed:
+            return False
+    return True
+
+
+def _status(connection: Connection, data: bytes, patience: float) -> str:
+    """The status, perhaps of 1xx, that comes first; or ``closed`` or ``waits``."""
+    send(connection, data)
+    raw, ended = read_until(connection, lambda raw: len(raw) >= len("HTTP/1.1 200"), patience)
+    if not raw:
+        return "closed" if ended else "waits"
+    line = re.match(rb"HTTP/1\.[01] (\d{3})", raw)
+    if line is None:
+        raise Garbled(f"not a response: {raw[:100]!r}")
+    return line[1].decode()
+
+
+def _option(response: Response) -> str:
+    return (response.header("Connection") or "").lower()
+
+
+# The status alone tells
+
+_HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"
+_FATE = {"2": "served", "4": "refused", "5": "refused"}
+
+_BY_STATUS: dict[str, tuple[str, Mapping[str, str]]] = {
+    "http-1-0-without-host": ("GET /index HTTP/1.0\r\n\r\n", _FATE),
+    "empty-line-first": (f"\r\n{_HEAD}\r\n", _FATE),
+    "header-of-12-kb": (f"{_HEAD}X-A: {'a' * 12_000}\r\n\r\n", _FATE),
+    "expect-continue": (
+        "POST /index HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n",
+        {"100": "100", "2": "final status", "4": "final status", "5": "final status"},
+    ),
+    "expect-something-else": (
+        f"{_HEAD}Expect: something-else\r\n\r\n",
+        {"417": "417", "2": "ignored", "4": "another error", "5": "another error"},
+    ),
+    "upgrade-to-http-2": (
+        f"{_HEAD}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+        "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
+        {"101": "upgraded", "2": "ignored", "4": "refused", "5": "refused"},
+    ),
+}
+"""Requests, and what the beginning of the status says; what closes or waits is called so."""
+
+
+def _named(status: str, names: Mapping[str, str]) -> str:
+    """The name of the longest beginning of the status that has one."""
+    return next((names[status[:n]] for n in (3, 1) if status[:n] in names), status)
+
+
+def _told_by_status(text: str, names: Mapping[str, str], lab: Lab) -> str:
+    with lab.server.connect(lab.patience) as connection:
+        return _named(_status(connection, text.encode(), lab.patience), names)
+
+
+for _id, (_text, _names) in _BY_STATUS.items():
+    asks(_id, "text")(partial(_told_by_status, _text, _names))
+
+
+# Requests that come slowly
+
+
+def _slowly(pieces: Iterable[bytes], rest: bytes, pause: float, lab: Lab) -> str:
+    """Send piece by piece until the server says something or closes; then the rest."""
+    with lab.server.connect(lab.patience) as connection:
+        for piece in pieces:
+            send(connection, piece)
+            time.sleep(pause)
+            if connection.has_come():
+                rest = b""
+                break
+        return _named(_status(connection, rest, lab.patience), _FATE)
+
+
+asks("slow-pieces", "text")(
+    partial(
+        _slowly, (b"GET /in", b"dex HTTP/1.1\r", b"\nHost: x\r\nX-A: ", b"b\r\n", b"\r"), b"\n", 0.2
+    )
+)
+asks("slow-head", "text")(
+    partial(
+        _slowly,
+        [bytes([byte]) for byte in _HEAD.encode()[:20]],
+        _HEAD.encode()[20:] + b"\r\n",
+        0.3,
+    )
+)
+
+
+# A second request on the connection
+
+_HTTP_1_0 = Request("/index", version="1.0")
+_HTTP_1_0_KEPT = Request("/index", headers=(("Connection", "keep-alive"),), version="1.0")
+
+
+def _after(first: Request, lab: Lab) -> tuple[Response, str]:
+    """The response to a request, and how the next one on its connection fares."""
+    with lab.server.connect(lab.patience) as connection:
+        response = connection.request(first)
+        try:
+            connection.request(_HTTP_1_0 if first.version == "1.0" else _INDEX)
+        except Closed:
+            return response, "closed"
+        except Silence:
+            return response, "left open"
+        except Garbled:
+            return response, "garbled"
+    return response, "kept"
+
+
+@asks("keep-alive", "text")
+def keep_alive(lab: Lab) -> str:
+    """Two requests, one after the other."""
+    return "kept" if keeps_alive(lab) else "closed"
+
+
+def _left_open(first: Request, status: int, lab: Lab) -> str:
+    response, then = _after(first, lab)
+    assert response.status == status, f"{first.target} is answered with {response.status}"
+    return CLOSES if then == "closed" and not keeps_alive(lab) else then
+
+
+asks("after-404", "text")(partial(_left_open, Request("/nothing"), 404))
+asks("after-400", "sleep")(partial(_left_open, Request("/sleep?ms=abc"), 400))
+
+
+@asks("get-after-head", "text")
+def get_after_head(lab: Lab) -> str:
+    """A body behind the headers is read as the start of the next response."""
+    _, then = _after(Request("/index", "HEAD"), lab)
+    return CLOSES if then == "closed" and not keeps_alive(lab) else then
+
+
+@asks("connection-close", "text")
+def connection_close(lab: Lab) -> str:
+    """Whatever is sent afterwards shows it: an end, an answer, or silence."""
+    return _after(_LAST, lab)[1]
+
+
+@asks("connection-close-case", "text")
+def connection_close_in_another_case(lab: Lab) -> str:
+    """Connection options are case-insensitive."""
+    return _after(Request("/index", headers=(("Connection", "Close"),)), lab)[1]
+
+
+@asks("close-announced", "text")
+def close_announced(lab: Lab) -> str:
+    """HTTP/1.0 says it by its version."""
+    with lab.server.connect(lab.patience) as connection:
+        response = connection.request(_LAST)
+    by_version = response.version == "1.0" and _option(response) != "keep-alive"
+    return "announced" if _option(response) == "close" or by_version else "not announced"
+
+
+@asks("http-1-0", "text")
+def http_1_0(lab: Lab) -> str:
+    """As HTTP/1.0 was, without a word on the connection."""
+    response, then = _after(_HTTP_1_0, lab)
+    return "refused" if response.status >= 400 else then
+
+
+@asks("http-1-0-keep-alive", "text")
+def http_1_0_keep_alive(lab: Lab) -> str:
+    """A client of HTTP/1.0 needs to be told that the connection stays."""
+    response, then = _after(_HTTP_1_0_KEPT, lab)
+    if response.status >= 400:
+        return "refused"
+    unsaid = then == "kept" and _option(response) != "keep-alive"
+    return "kept without saying so" if unsaid else then
+
+
+@asks("http-1-0-version", "text")
+def http_1_0_version(lab: Lab) -> str:
+    """The version in the status line."""
+    with lab.server.connect(lab.patience) as connection:
+        return f"http/{connection.request(_HTTP_1_0).version}"
+
+
+# Pipelining
+
+
+@dataclass(frozen=True)
+class _Pipeline:
+    """Requests that are sent before the first of them is answered; the last one says close."""
+
+    requests: Sequence[Request]
+    singly: bool = False
+    """Whether each byte is sent by itself."""
+
+
+_JSON = Request("/json")
+_SEVERAL = [_INDEX, _JSON, Request("/nothing"), _JSON, _LAST]
+
+
+def _pipelined(pipeline: _Pipeline, lab: Lab) -> str:
+    requests = pipeline.requests
+    data = b"".join(request.encode("x") for request in requests)
+    came: list[str] = []
+    short = ""
+    with lab.server.connect(lab.patience) as connection:
+        for piece in [data[i : i + 1] for i in range(len(data))] if pipeline.singly else [data]:
+            send(connection, piece)
+        try:
+            for request in requests:
+                came.append(_what(connection.receive(request)))
+        except Closed:
+            short = "closed"
+        except Silence:
+            short = "dropped"
+        except Garbled:
+            return "mixed up"
+    if short == "closed" and not keeps_alive(lab):
+        return CLOSES
+    due = [_due(request) for request in requests]
+    if all(one in (None, other) for one, other in zip(due, came, strict=False)):
+        return short or "in order"
+    same = Counter(one for one in due if one) <= Counter(came)
+    return "out of order" if same and not short else "mixed up"
+
+
+def _what(response: Response) -> str:
+    """What a response answers, by its body."""
+    known = {target: spec.expected(target).body for target in ("/index", "/json", _SLOW.target)}
+    return next((one for one, body in known.items() if body == response.body), "an error")
+
+
+def _due(request: Request) -> str | None:
+    """What :func:`_what` should say; None where any answer will do."""
+    if request.method == "POST":
+        return None
+    return "an error" if request.target == "/nothing" else request.target
+
+
+_SLOW = Request("/sleep?ms=300")
+
+asks("pipelining", "text", "json")(partial(_pipelined, _Pipeline(_SEVERAL)))
+asks("pipelining-byte-by-byte", "text", "json")(
+    partial(_pipelined, _Pipeline(_SEVERAL, singly=True))
+)
+asks("pipelining-after-slow", "text", "sleep")(partial(_pipelined, _Pipeline([_SLOW, _LAST])))
+asks("pipelining-after-post", "text", "json")(
+    partial(_pipelined, _Pipeline([_INDEX, Request("/json", "POST", body=b"x" * 10), _JSON, _LAST]))
+)
+
+
+# The body of a request that is refused
+
+_BODY = _JSON.encode("x")
+
+
+def _after_body(coding: tuple[tuple[str, str], ...], lab: Lab) -> str:
+    """The body is a request itself, so that it shows where it is taken for one."""
+    post = Request("/index", "POST", coding, _BODY)
+    then: Response | None = None
+    with lab.server.connect(lab.patience) as connection:
+        send(connection, post.encode("x") + _LAST.encode("x"))
+        connection.receive(post)
+        try:
+            then = connection.receive(_LAST)
+        except Silence:
+            return "waits"
+        except Garbled:
+            return "taken for a request"
+        except Closed:
+            pass
+    if then is None:
+        return "closed" if keeps_alive(lab) else CLOSES
+    return "next one answered" if then.body == HELLO else "taken for a request"
+
+
+asks("refused-body", "text", "json")(partial(_after_body, ()))
+asks("refused-body-in-chunks", "text", "json")(
+    partial(_after_body, (("Transfer-Encoding", "chunked"),))
+)
+
+
+# What a response says
+
+_DAYS = "Mon|Tue|Wed|Thu|Fri|Sat|Sun"
+_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_IMF_FIXDATE = rf"({_DAYS}), \d\d ({_MONTHS}) \d{{4}} \d\d:\d\d:\d\d GMT"
+
+
+@asks("date", "text")
+def date(lab: Lab) -> str:
+    """Only its form: clocks differ."""
+    value = lab.ask("/index").header("Date")
+    if value is None:
+        return "missing"
+    return "sent" if re.fullmatch(_IMF_FIXDATE, value) else "another form"
+
+
+@asks("server-header", "text")
+def server_header(lab: Lab) -> str:
+    """Any digit counts as a version."""
+    value = lab.ask("/index").header("Server")
+    if not value:
+        return "none"
+    return "name and version" if re.search(r"\d", value) else "name"
+
+
+@asks("powered-by", "text")
+def powered_by(lab: Lab) -> str:
+    """Whatever it says."""
+    return "sent" if lab.ask("/index").header("X-Powered-By") else "none"
+
+
+@asks("framing-of-a-text", "text")
+def framing_of_a_text(lab: Lab) -> str:
+    """A short text, of which the length is known."""
+    response = lab.ask("/index")
+    if response.header("Transfer-Encoding"):
+        return "chunked"
+    return "length" if response.header("Content-Length") else "until the end"
+
+
+# Clients that do not behave, or are many
+
+
+@asks("half-close", "sleep")
+def half_close(lab: Lab) -> str:
+    """The answer takes a while, so that the server learns of the end before it has it."""
+    with lab.server.connect(lab.patience) as connection:
+        connection.send(Request("/sleep?ms=700").encode("x"))
+        connection.socket.shutdown(1)
+        try:
+            connection.receive()
+        except (Closed, Garbled):
+            return "dropped"
+        except Silence:
+            return "waits"
+    return "answered"
+
+
+_CROWD = 300
+
+
+@asks("crowd", "text", lane="alone", control=True)
+def crowd(lab: Lab) -> str:
+    """Each is connected before the first one sends, where that is possible."""
+    came = asyncio.run(_crowd(lab.server.host, lab.server.port))
+    if all(re.match(rb"HTTP/1\.[01] 200 ", raw or b"") for raw in came):
+        return "all served"
+    return "some wait" if None in came else "some refused"
+
+
+async def _crowd(host: str, port: int) -> list[bytes | None]:
+    """What each of the clients gets within 13 s, None for nothing.
+
+    They send once all are connected, or after 2 s: a short queue lets the last ones in only when
+    the first are served.
+    """
+    together = asyncio.Event()
+    asyncio.get_running_loop().call_later(2, together.set)
+    missing = _CROWD
+
+    async def client() -> bytes | None:
+        nonlocal missing
+        try:
+            async with asyncio.timeout(13):
+                reader, writer = await asyncio.open_connection(host, port)
+                missing -= 1
+                if not missing:
+                    together.set()
+                with contextlib.closing(writer):
+                    await together.wait()
+                    writer.write(_LAST.encode("x"))
+                    return await reader.read(1 << 16)
+        except TimeoutError:
+            return None
+        except OSError:
+            return b""
+
+    return await asyncio.gather(*[client() for _ in range(_CROWD)])
+
+
+_LONGEST = 15.0
+"""Seconds after which an answer counts as never coming, beside half-sent requests."""
+_QUICK = 1.0
+"""Seconds within which it comes at once."""
+_NOISE = 3.0
+"""Seconds after which it is not the machine that is slow."""
+
+
+@asks("half-sent-requests", "text", lane="alone", control=True)
+def half_sent_requests(lab: Lab) -> str:
+    """As many as there are threads, and ten more; up to three times, for a busy machine."""
+    count = int(os.environ.get("THREADS", DEFAULTS["THREADS"])) + 10
+    for _ in range(3):
+        took = _beside_half_sent(lab, count)
+        if not _QUICK < took < _NOISE:
+            break
+    if took < _QUICK:
+        return "at once"
+    return "within 15 s" if took < _LONGEST else "not"
+
+
+def _beside_half_sent(lab: Lab, count: int) -> float:
+    """Seconds that a request takes beside others of which the end is missing."""
+    with ExitStack() as held:
+        for _ in range(count):
+            try:
+                half = held.enter_context(lab.server.connect(1))
+            except OSError:  # nobody accepts, and the queue is full
+                break
+            send(half, _HEAD.encode() + b"X-A: b")
+        begun = time.monotonic()
+        with contextlib.suppress(OSError, Closed, Silence):
+            asked = held.enter_context(lab.server.connect(_LONGEST))
+            asked.socket.settimeout(max(begun + _LONGEST - time.monotonic(), 0.1))
+            if asked.request(_INDEX).status == 200:
+                return time.monotonic() - begun
+    return _LONGEST

@@ -1,0 +1,131 @@
+"""The group `gridfs`: how a server sends files that are in the database."""
+
+import atexit
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import cache, partial
+from typing import Any
+from urllib.parse import quote
+
+import pymongo
+from gridfs import GridFSBucket
+
+import spec
+from conformance import memory
+from conformance.behaviours.files import ending, fate, head, if_none_match, validators
+from conformance.behaviours.lab import Lab, asks
+from conformance.subject import BIG
+from harness.processes import wait_until
+from spec import media_types
+
+_PHOTO = "/gridfs/photo.jpg"
+_CONTENT = spec.files()["photo.jpg"]
+_CHUNK = 255 * 1024
+
+_BYTES = "application/octet-stream"
+_STORED = {"contentType": _BYTES}
+
+asks("gridfs-validators", "gridfs")(partial(validators, _PHOTO))
+asks("gridfs-if-none-match", "gridfs")(partial(if_none_match, _PHOTO, "{etag}"))
+asks("gridfs-head", "gridfs")(partial(head, _PHOTO, len(_CONTENT)))
+
+
+@asks("gridfs-range", "gridfs")
+def gridfs_range(lab: Lab) -> str:
+    """Ten bytes from the middle."""
+    response = lab.ask(_PHOTO, headers={"Range": "bytes=20-29"})
+    if response.status != 206:
+        return str(response.status)
+    told = response.header("Content-Range") == f"bytes 20-29/{len(_CONTENT)}"
+    return "206" if told and response.body == _CONTENT[20:30] else "wrong part"
+
+
+# Files that are stored to be asked for; names tell what an earlier run could not remove
+
+
+@contextmanager
+def _bucket(lab: Lab) -> Iterator[tuple[GridFSBucket, Any]]:
+    with pymongo.MongoClient[Any](lab.controlled.services.mongodb_url) as client:
+        database = client.get_default_database()
+        yield GridFSBucket(database), database["fs.chunks"]
+
+
+@contextmanager
+def _stored(
+    lab: Lab, form: str, content: bytes, metadata: dict[str, str] | None, missing: int | None = None
+) -> Iterator[str]:
+    """Store a file for the length of the block, without one chunk if so told; give its path."""
+    name = form.format(f"asked-{uuid.uuid4().hex}")
+    with _bucket(lab) as (bucket, chunks):
+        id = bucket.upload_from_stream(name, content, metadata=metadata, chunk_size_bytes=_CHUNK)
+        if missing is not None:
+            chunks.delete_one({"files_id": id, "n": missing})
+        try:
+            yield f"/gridfs/{quote(name, safe='')}"
+        finally:
+            bucket.delete(id)
+
+
+@cache
+def _big(lab: Lab) -> str:
+    """The path of a file of 100 MB, stored once and removed when this process ends."""
+    held = _stored(lab, "{}.bin", bytes(BIG), _STORED)
+    with _bucket(lab) as (bucket, _):
+        long_ago = {"$lt": datetime.now(UTC) - timedelta(hours=2)}
+        for old in list(
+            bucket.find({"filename": {"$regex": r"^\.?asked-"}, "uploadDate": long_ago})
+        ):
+            bucket.delete(old._id)
+    path = held.__enter__()
+    atexit.register(held.__exit__, None, None, None)
+    return path
+
+
+def _memory(measure: Callable[[str, str, Lab], str], lab: Lab) -> str:
+    return measure(_PHOTO, _big(lab), lab)
+
+
+asks("gridfs-memory", "gridfs", lane="alone", control=True)(partial(_memory, memory.for_one))
+asks("gridfs-memory-ten", "gridfs", lane="alone", control=True)(partial(_memory, memory.for_ten))
+
+
+def _missing(chunk: int, lab: Lab) -> str:
+    """How the response ends to a file of four chunks, one of which is not there."""
+    size = 3 * _CHUNK + 1000
+    with (
+        lab.start() as server,
+        _stored(lab, "{}.bin", b"x" * size, _STORED, missing=chunk) as target,
+    ):
+        before = server.pids()
+        ended = ending(server, target, size, lab.patience)
+        died = wait_until(lambda: not before <= server.pids(), timeout=1)
+        return "dies" if died else ended
+
+
+asks("gridfs-missing-chunk", "gridfs", lane="alone", control=True)(partial(_missing, 2))
+asks("gridfs-missing-end", "gridfs", lane="alone", control=True)(partial(_missing, 3))
+
+
+def _named(form: str, lab: Lab) -> str:
+    with _stored(lab, form, b"stored", _STORED) as target:
+        return fate(lab.outcome(target))
+
+
+asks("gridfs-dot-name", "gridfs", control=True)(partial(_named, ".{}.txt"))
+asks("gridfs-encoded-slash", "gridfs", control=True)(partial(_named, "{}/inside.txt"))
+
+
+@asks("gridfs-no-metadata", "gridfs", control=True)
+def gridfs_no_metadata(lab: Lab) -> str:
+    """The name ends in `.png`."""
+    with _stored(lab, "{}.png", b"stored", None) as target:
+        response = lab.ask(target)
+    if response.status != 200:
+        return fate(str(response.status))
+    if response.content_type is None:
+        return "none"
+    essence = media_types.parse(response.content_type)[0]
+    known = {_BYTES: _BYTES, "text/html": "text/html", "image/png": "by the name"}
+    return known.get(essence, "another type")

@@ -1,0 +1,145 @@
+"""The deployment started once more, for questions about its start and its end."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from signal import Signals
+
+import psutil
+
+from conformance.behaviours.lab import Lab
+from conformance.http import Connection
+from conformance.subject import Subject
+from harness.ports import free_port
+from harness.processes import kill_group, wait_until
+from harness.server import answers, launch
+
+START = 30.0
+"""Seconds that it may take to serve, or to refuse its settings."""
+_END = 15.0
+"""Seconds that it may take to end (contract)."""
+_QUIET = 0.5
+"""Seconds without a byte after which the log counts as written."""
+
+
+@dataclass(frozen=True)
+class Instance(Subject):
+    """A process whose start is watched, on the databases themselves (no proxies)."""
+
+    process: subprocess.Popen[bytes] = field(kw_only=True)
+    log: Path = field(kw_only=True)
+    """What it writes to stdout and stderr."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its first process is gone."""
+        return self.process.poll() is not None
+
+    def serves(self) -> bool:
+        """Wait until it answers /index or ends; say whether it answers."""
+
+        def settled() -> bool:
+            return self.has_ended or answers(self.host, self.port)
+
+        return wait_until(settled, timeout=START) and not self.has_ended
+
+    def ends(self, timeout: float = _END) -> int:
+        """Wait for its end; gives the exit status."""
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it is still there {timeout:.0f} s later") from None
+
+    def signal(self, number: Signals) -> None:
+        """Send a signal to its first process."""
+        ignored = signal.getsignal(number) == signal.SIG_IGN
+        assert not ignored, (
+            f"{number.name} is ignored here (nohup, &), and what is started inherits it"
+        )
+        self.process.send_signal(number)
+
+    def stop(self, number: Signals) -> int:
+        """Send a signal and wait for its end; gives the exit status."""
+        self.signal(number)
+        return self.ends()
+
+    def processes(self) -> list[psutil.Process]:
+        """Its processes, the first one first."""
+        try:
+            first = psutil.Process(self.process.pid)
+            return [first, *first.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
+
+    def pids(self) -> set[int]:
+        """The ids of its processes."""
+        return {one.pid for one in self.processes()}
+
+    def accepts(self, connection: Connection, timeout: float) -> psutil.Process | None:
+        """Wait until one of its processes has accepted a connection; gives the process."""
+        port = connection.socket.getsockname()[1]
+        found: list[psutil.Process] = []
+
+        def accepted() -> bool:
+            found.extend(one for one in self.processes() if port in _peers(one))
+            return bool(found)
+
+        wait_until(accepted, timeout=timeout)
+        return found[0] if found else None
+
+    def written(self, start: int = 0) -> str:
+        """The log from a byte on, once nothing more is added to it."""
+        size, since = -1, time.monotonic()
+        deadline = since + 10 * _QUIET
+        while time.monotonic() < min(since + _QUIET, deadline):
+            if (now := self.log.stat().st_size) != size:
+                size, since = now, time.monotonic()
+            time.sleep(0.05)
+        return self.log.read_bytes()[start:].decode(errors="replace")
+
+
+def _peers(process: psutil.Process) -> set[int]:
+    """The ports of the clients whose connections a process holds."""
+    try:
+        return {one.raddr.port for one in process.net_connections("tcp") if one.raddr}
+    except psutil.Error:
+        return set()
+
+
+@contextmanager
+def launched(lab: Lab, **settings: str) -> Iterator[Instance]:
+    """Start the same deployment with other settings, and wait for nothing.
+
+    All its processes are killed at the end of the block.
+    """
+    server, port = lab.controlled, free_port()
+    folder = server.log.parent / f"instance-{port}"
+    folder.mkdir()
+    own = server.services.environment() | {
+        "HOST": "127.0.0.1",
+        "PORT": str(port),
+        "WORKERS": "1",
+        "FILES_DIR": str(server.files),
+        "SCRATCH": str(folder),
+        "PYTHONUNBUFFERED": "1",  # what is printed is in the log at once
+    }
+    log = folder / "log.txt"
+    with log.open("w") as output:
+        process = launch(server.target, own | settings, output=output)
+    try:
+        yield Instance("127.0.0.1", port, server.parts, process=process, log=log)
+    finally:
+        kill_group(process.pid)
+        process.wait()
+
+
+@contextmanager
+def serving(lab: Lab, **settings: str) -> Iterator[Instance]:
+    """The same, once it serves."""
+    with launched(lab, **settings) as instance:
+        assert instance.serves(), f"it does not start: {instance.written()[-300:]}"
+        yield instance

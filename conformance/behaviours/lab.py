@@ -1,0 +1,95 @@
+"""What a question has to work with, and how it registers."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal
+
+import spec
+from conformance.http import Closed, Garbled, Request, Response, Silence
+from conformance.subject import Controlled, Subject
+
+Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]
+Lane = Literal["wire", "alone", "databases", "process"]
+"""Where a question is asked: ``wire`` beside others on a server that they share; each of the other
+lanes has a server of its own and asks one question after the other."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A server to ask, and the means to start another."""
+
+    server: Subject
+    start_another: Start | None = None
+    """Starts the same deployment with other settings; None for a server that is not ours."""
+    patience: float = 5.0
+    """Seconds of silence after which an answer counts as never coming."""
+
+    @property
+    def controlled(self) -> Controlled:
+        """The server, started by us (for questions with ``control``)."""
+        assert isinstance(self.server, Controlled)
+        return self.server
+
+    def start(self, **settings: str) -> AbstractContextManager[Controlled]:
+        """Start the same deployment once more (for questions with ``control``)."""
+        assert self.start_another is not None
+        return self.start_another(settings)
+
+    def ask(
+        self,
+        target: str,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> Response:
+        """The response to a request on a connection of its own.
+
+        Raises :class:`Closed`, :class:`Silence` (after ``patience``) or :class:`Garbled`.
+        """
+        return self.server.ask(target, method, headers, body, timeout=self.patience)
+
+    def outcome(self, target: str, method: str = "GET", **headers: str) -> str:
+        """The status of the response as text; or ``closed``, ``waits``, ``garbled``."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        try:
+            return str(self.ask(target, method, named).status)
+        except Closed:
+            return "closed"
+        except Silence:
+            return "waits"
+        except Garbled:
+            return "garbled"
+
+
+Ask = Callable[[Lab], str]
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """A question as it is asked."""
+
+    id: str
+    ask: Ask
+    parts: tuple[spec.Part, ...]
+    """The parts of the contract that a server must serve to be asked."""
+    lane: Lane
+    control: bool
+    """Whether it needs a server that we started ourselves."""
+
+
+INQUIRIES: dict[str, Inquiry] = {}
+
+
+def asks(
+    id: str, *parts: spec.Part, lane: Lane = "wire", control: bool = False
+) -> Callable[[Ask], Ask]:
+    """Register a function as what asks the question ``id`` of ``behaviours.toml``."""
+
+    def register(ask: Ask) -> Ask:
+        if id in INQUIRIES:
+            raise ValueError(f"{id} is asked twice")
+        INQUIRIES[id] = Inquiry(id, ask, parts, lane, control or lane in ("databases", "process"))
+        return ask
+
+    return register

@@ -1,0 +1,286 @@
+"""The group `process`: start, settings, workers, signals, and what it logs."""
+
+import ipaddress
+import re
+import select
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from signal import SIGHUP, SIGINT, SIGTERM, Signals
+from urllib.parse import urlsplit
+
+import psutil
+
+from conformance.behaviours.instance import START, Instance, launched, serving
+from conformance.behaviours.lab import Lab, asks
+from conformance.http import Closed, Connection, Garbled, Request, Silence
+from harness.processes import wait_until
+
+FAILED = (Closed, Silence, Garbled, OSError)
+"""What a client sees where it gets no whole response."""
+
+PASSWORD = "s3cret"  # noqa: S105
+
+INDEX = Request("/index")
+
+
+# What becomes of connections
+
+
+@contextmanager
+def _busy(lab: Lab, server: Instance, ms: int) -> Iterator[Connection]:
+    """A connection with a request of ``ms`` milliseconds in flight."""
+    with server.connect(timeout=ms / 1000 + lab.patience) as connection:
+        connection.send(Request(f"/sleep?ms={ms}").encode("x"))
+        assert server.accepts(connection, lab.patience), "it accepts no connection"
+        time.sleep(0.5)
+        yield connection
+
+
+def _in_flight(number: Signals, lab: Lab) -> str:
+    with serving(lab) as server, _busy(lab, server, 3000) as busy:
+        server.signal(number)
+        try:
+            return "finished" if busy.receive().status == 200 else "an error"
+        except FAILED:
+            return "cut"
+
+
+@asks("stopping-new-connection", "sleep", lane="process")
+def _stopping_new_connection(lab: Lab) -> str:
+    """A request that takes long keeps the server from ending at once."""
+    with serving(lab) as server, _busy(lab, server, 5000) as busy:
+        server.signal(SIGTERM)
+        time.sleep(2.5)
+        if server.has_ended or select.select([busy.socket], [], [], 0)[0]:
+            return "ends at once"
+        try:
+            with server.connect(timeout=2.5 + lab.patience) as late:
+                served = late.request(INDEX).status == 200
+        except ConnectionRefusedError:
+            return "refused"
+        except FAILED:
+            served = False
+        return "accepted and served" if served else "accepted and left"
+
+
+@asks("stopping-idle-connection", lane="process")
+def _stopping_idle_connection(lab: Lab) -> str:
+    with serving(lab) as server, server.connect() as idle:
+        idle.request(INDEX)
+        if idle.is_closed_within(0.5):
+            return "closes after each response"
+        server.signal(SIGTERM)
+        return "ends" if wait_until(lambda: server.has_ended, timeout=8) else "waits"
+
+
+def _status(number: Signals, lab: Lab) -> str:
+    with serving(lab) as server:
+        status = server.stop(number)
+    if status in (-number, 128 + number):
+        return "the signal's"
+    return "0" if status == 0 else "another"
+
+
+for _number in (SIGTERM, SIGINT):
+    _name = _number.name.lower()
+    asks(f"{_name}-in-flight", "sleep", lane="process")(partial(_in_flight, _number))
+    asks(f"{_name}-status", lane="process")(partial(_status, _number))
+
+
+@asks("sighup", lane="process")
+def _sighup(lab: Lab) -> str:
+    with serving(lab) as server:
+        server.written()  # by now all its processes are there
+        before = server.pids()
+        server.signal(SIGHUP)
+        wait_until(lambda: server.has_ended or bool(server.pids() - before), timeout=10)
+        if server.has_ended:
+            return "ends"
+        return "reloads" if server.pids() - before else "ignored"
+
+
+# A worker that is killed
+
+
+@contextmanager
+def _worker(
+    lab: Lab, server: Instance, sent: bytes
+) -> Iterator[tuple[Connection, psutil.Process] | None]:
+    """A connection on which ``sent`` was sent, and the process that serves it.
+
+    None if the first process serves all: it cannot be killed and leave another.
+    """
+    server.written()  # by now all its processes are there
+    for _ in range(20 if len(server.processes()) > 1 else 0):
+        with server.connect(timeout=lab.patience) as connection:
+            connection.send(sent)
+            process = server.accepts(connection, lab.patience)
+            if process and process.pid != server.process.pid:
+                yield connection, process
+                return
+    yield None
+
+
+@asks("killed-worker-others", lane="process")
+def _killed_worker_others(lab: Lab) -> str:
+    if not lab.controlled.deployment.workers:
+        return "one process"
+    half = INDEX.encode("x")[:-2]
+    with serving(lab, WORKERS="2") as server:
+        with _worker(lab, server, half) as found:
+            if found is None:
+                return "one process"
+            found[1].kill()
+            time.sleep(0.5)
+        outcomes = set()
+        deadline = time.monotonic() + 10
+        for _ in range(40):
+            outcomes.add(_is_served(server, lab.patience))
+            if len(outcomes) == 2 or time.monotonic() > deadline:
+                break
+            time.sleep(0.05)
+    if len(outcomes) == 2:
+        return "some fail"
+    return "all served" if outcomes == {True} else "none"
+
+
+def _is_served(server: Instance, timeout: float) -> bool:
+    try:
+        return server.ask(INDEX.target, timeout=timeout).status == 200
+    except FAILED:
+        return False
+
+
+@asks("killed-worker-in-flight", "sleep", lane="process")
+def _killed_worker_in_flight(lab: Lab) -> str:
+    if not lab.controlled.deployment.workers:
+        return "one process"
+    sent = Request("/sleep?ms=3000").encode("x")
+    with serving(lab, WORKERS="2") as server, _worker(lab, server, sent) as found:
+        if found is None:
+            return "one process"
+        connection, process = found
+        time.sleep(0.5)
+        process.kill()
+        try:
+            connection.receive()
+        except Silence:
+            return "hangs"
+        except FAILED:
+            return "closed"
+        return "answered"
+
+
+# Settings
+
+
+def _refusal(lab: Lab, **settings: str) -> tuple[int, str]:
+    """The exit status of a process with bad settings, and what it wrote."""
+    with launched(lab, **settings) as server:
+        return server.ends(START), server.written()
+
+
+def _form(text: str) -> str:
+    """``a traceback``, ``several lines``, ``a line`` or ``nothing``."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if any(_TRACE.search(line) for line in lines):
+        return "a traceback"
+    return ("nothing", "a line", "several lines")[min(len(lines), 2)]
+
+
+_TRACE = re.compile(r"^Traceback \(most recent call|^\s+at \S+|\.rb:\d+:in ")
+"""A line of a trace: Python's, JavaScript's and the JVM's, Ruby's."""
+
+
+@asks("bad-setting-status", "mongo", lane="process")
+def _bad_setting_status(lab: Lab) -> str:
+    status, _ = _refusal(lab, MONGODB_URL="nonsense")
+    return str(status) if status in (1, 2) else "another"
+
+
+@asks("bad-setting-output", "mongo", lane="process")
+def _bad_setting_output(lab: Lab) -> str:
+    return _form(_refusal(lab, MONGODB_URL="nonsense")[1])
+
+
+@asks("bad-settings-together", "mongo", "files", lane="process")
+def _bad_settings_together(lab: Lab) -> str:
+    bad = {"MONGODB_URL": "nonsense", "FILES_DIR": "/nonexistent/folder"}
+    written = _refusal(lab, **bad)[1].lower().replace("-", "_")
+    return "all at once" if all(name.lower() in written for name in bad) else "one at a time"
+
+
+@asks("bad-setting-password", "agents", lane="process")
+def _bad_setting_password(lab: Lab) -> str:
+    """The URL is bad in each part that a server may look at before it connects."""
+    bad = f"nonsense://refservers:{PASSWORD}@127.0.0.1:none/refservers"
+    with launched(lab, DATABASE_URL=bad) as server:
+        if server.serves():
+            _is_served(server, lab.patience)
+        return "shown" if PASSWORD in server.written() else "not shown"
+
+
+# What it logs
+
+
+def _logged(lab: Lab, target: str, status: int, **settings: str) -> str:
+    """What a request adds to the log; of a log that is buffered, what names the request."""
+    with serving(lab, **settings) as server:
+        before = len(server.written().encode())
+        response = server.ask(target, timeout=2 * lab.patience)
+        assert response.status == status, f"{target}: {response.status} instead of {status}"
+        wait_until(lambda: server.log.stat().st_size > before, timeout=1.5)
+        if added := server.written(before):
+            return added
+        server.stop(SIGTERM)
+        rest = server.written(before)
+        named = [line for line in rest.splitlines() if target in line]
+        return rest if _form(rest) == "a traceback" else "\n".join(named)
+
+
+@asks("log-success", lane="process")
+def _log_success(lab: Lab) -> str:
+    return "a line" if INDEX.target in _logged(lab, INDEX.target, 200) else "nothing"
+
+
+@asks("log-not-found", lane="process")
+def _log_not_found(lab: Lab) -> str:
+    added = _logged(lab, "/nothing-is-there", 404)
+    form = _form(added) if "nothing-is-there" in added else "nothing"
+    return "several lines" if form == "a traceback" else form
+
+
+@asks("log-fault", "agents", lane="process")
+def _log_fault(lab: Lab) -> str:
+    """The database is there, and holds none of the tables that the query names."""
+    url = urlsplit(lab.controlled.services.database_url)._replace(path="/postgres").geturl()
+    form = _form(_logged(lab, "/agents", 500, DATABASE_URL=url))
+    return {"a traceback": "a trace", "nothing": "nothing"}.get(form, "lines")
+
+
+@asks("log-start", lane="process")
+def _log_start(lab: Lab) -> str:
+    """Lines of its access log for the requests that wait for it do not count."""
+    with serving(lab) as server:
+        lines = [line for line in server.written().splitlines() if INDEX.target not in line]
+    return "nothing" if _form("\n".join(lines)) == "nothing" else "lines"
+
+
+@asks("listens", lane="process")
+def _listens(lab: Lab) -> str:
+    listening = [
+        one.laddr.ip
+        for process in lab.controlled.processes()
+        for one in process.net_connections("tcp")
+        if one.status == psutil.CONN_LISTEN
+    ]
+    assert listening, "none of its processes listens"
+    return "loopback only" if all(map(_is_loopback, listening)) else "all addresses"
+
+
+def _is_loopback(address: str) -> bool:
+    parsed = ipaddress.ip_address(address)
+    mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+    return (mapped or parsed).is_loopback

@@ -1,0 +1,57 @@
+"""The group `refusals`: each broken request, as the first and as the second of a connection."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+
+from conformance.behaviours.connection import CLOSES, HELLO, keeps_alive, read_until, send
+from conformance.behaviours.lab import Lab, asks
+from conformance.hostile import BROKEN
+from conformance.http import Connection, Request
+
+Provoke = Callable[[Connection, float], str]
+"""Sends what a question is about and names what comes; the float is the patience."""
+
+
+def ask_twice(id: str, provoke: Provoke) -> None:
+    """Register a question, and the same as the second request of a connection."""
+    asks(id, "text")(partial(_first, provoke))
+    asks(f"{id}-second", "text")(partial(_second, provoke))
+
+
+def _first(provoke: Provoke, lab: Lab) -> str:
+    with lab.server.connect(lab.patience) as connection:
+        return provoke(connection, lab.patience)
+
+
+def _second(provoke: Provoke, lab: Lab) -> str:
+    with lab.server.connect(lab.patience) as connection:
+        first = connection.request(Request("/index"))
+        if (first.header("Connection") or "").lower() == "close":
+            return CLOSES
+        answer = provoke(connection, lab.patience)
+    # Some close without a word
+    return CLOSES if answer == "closed" and not keeps_alive(lab) else answer
+
+
+_SETTINGS = re.compile(rb"...\x04\x00....", re.DOTALL)
+"""The beginning of a frame that every HTTP/2 connection begins with (RFC 9113, section 3.4)."""
+
+
+def _refusal(data: bytes, connection: Connection, patience: float) -> str:
+    """What becomes of a broken request; a server may take one for HTTP/0.9, or for HTTP/2."""
+    send(connection, data)
+    raw, ended = read_until(
+        connection,
+        lambda raw: re.match(rb"HTTP/\d\.\d \d{3}", raw) or _SETTINGS.match(raw),
+        patience,
+    )
+    if not raw:
+        return "closed" if ended else "waits"
+    if status := re.match(rb"HTTP/\d\.\d (\d)", raw):
+        return "refused" if status[1] in (b"4", b"5") else "served"
+    return "served" if _SETTINGS.match(raw) or HELLO in raw else "refused"
+
+
+for _id, _data in BROKEN.items():
+    ask_twice(_id, partial(_refusal, _data))

@@ -1,0 +1,36 @@
+"""The group `smuggling`: what becomes of a request that is hidden in an ambiguous one."""
+
+import re
+from functools import partial
+
+from conformance.behaviours.connection import MESSAGE, read_until, send
+from conformance.behaviours.refusals import ask_twice
+from conformance.hostile import AMBIGUOUS
+from conformance.http import Connection
+
+_SENTINEL = b"GET /nothing-more HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+"""Ends the connection once all before it is answered: no silence has to be waited for."""
+
+_APPLICATION = {b"403", b"404", b"405", b"415"}
+"""What an application answers to a POST that it does not want; it was taken for a request."""
+
+
+def _smuggled(data: bytes, connection: Connection, patience: float) -> str:
+    """Read to the end of the connection, or to the answer that gives the smuggling away.
+
+    Where a server waits for more of the body, the sentinel becomes a part of it: then there is
+    silence behind the first answer, or before it. What was hidden comes before either.
+    """
+    send(connection, data + _SENTINEL)
+    raw, ended = read_until(connection, lambda raw: MESSAGE in raw, patience)
+    if MESSAGE in raw:
+        return "smuggled"
+    if not raw:
+        return "closed" if ended else "waits"
+    status = re.match(rb"HTTP/\d\.\d (\d{3})", raw)
+    refused = status is None or (status[1] >= b"400" and status[1] not in _APPLICATION)
+    return "refused" if refused else "harmless"
+
+
+for _id, _data in AMBIGUOUS.items():
+    ask_twice(_id, partial(_smuggled, _data))

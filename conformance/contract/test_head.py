@@ -1,0 +1,22 @@
+"""HEAD, where a server serves it, has no body and leaves the connection usable."""
+
+import pytest
+
+from conformance.expect import right
+from conformance.faults import catches
+from conformance.http import Request
+from conformance.needs import each_endpoint
+from conformance.subject import Subject
+
+
+@each_endpoint
+@catches("head-body")
+def test_head(subject: Subject, target: str) -> None:
+    with subject.connect() as connection:
+        head = connection.request(Request(target, "HEAD"))
+        if not 200 <= head.status < 300:
+            pytest.skip(f"HEAD is answered with {head.status}")
+        if (head.header("Connection") or "").lower() == "close":
+            connection.require_end(head)
+        else:
+            right(connection.request(Request(target)))

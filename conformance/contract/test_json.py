@@ -1,0 +1,12 @@
+"""/json: an object, encoded as the contract has it."""
+
+from conformance.expect import right
+from conformance.faults import catches
+from conformance.needs import serves
+from conformance.subject import Subject
+
+
+@serves("json")
+@catches("json-spaces", "json-other-charset", "json-newline")
+def test_json(subject: Subject) -> None:
+    right(subject.ask("/json"))

@@ -1,0 +1,5 @@
+"""The task that shows behaviours: ``python -m conformance.matrix``."""
+
+from conformance.matrix.cli import main
+
+main()

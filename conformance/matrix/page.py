@@ -1,0 +1,163 @@
+"""The page: one HTML file with all that it needs in it."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from markupsafe import Markup, escape
+
+from conformance.matrix.rows import Row, condensed
+from harness import pages
+from harness.catalog import Target
+
+SIGNS = {"good": "✓", "plain": "–", "risky": "⚠", "unlisted": "?"}
+"""What stands beside the colour of a rating."""
+
+_CODE = re.compile(r"`([^`]+)`")
+_SECTIONS = re.compile(r"RFC (\d+),? sections? {0}(?: and {0})*".format(r"\d+(?:\.\d+)*"))
+
+
+@dataclass(frozen=True)
+class _Server:
+    """A column, or several side by side, one for each deployment that has a record."""
+
+    name: str
+    language: str
+    deployments: list[str]
+
+    @property
+    def targets(self) -> list[str]:
+        """As answers are recorded by: ``server/deployment``."""
+        return [f"{self.name}/{deployment}" for deployment in self.deployments]
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """An answer of deployments of one server that stand side by side; None: they were not asked."""
+
+    server: str
+    width: int
+    answer: str | None
+    rating: str
+
+
+@dataclass(frozen=True)
+class _Given:
+    """One of a question's answers, and who gives it."""
+
+    answer: str
+    rating: str
+    why: str
+    who: list[str]
+    by_all: bool
+
+
+@dataclass(frozen=True)
+class _Risk:
+    """In how many questions a server's answer is risky."""
+
+    questions: int
+    by_deployment: dict[str, int]
+
+
+def render(targets: Sequence[Target], found: Sequence[Row]) -> str:
+    """The page that shows what is recorded of these deployments."""
+    recorded = {name for row in found for name in row.answers}
+    servers = _servers([target for target in targets if target.name in recorded])
+    every = [name for server in servers for name in server.targets]
+    values = {
+        "servers": servers,
+        "every": every,
+        "without": [target.name for target in targets if target.name not in recorded],
+        "parts": [
+            ("Different answers", [row for row in found if row.differs]),
+            ("The same answer from all", [row for row in found if not row.differs]),
+        ],
+        "total": len(found),
+        "groups": list(dict.fromkeys(row.question.group for row in found)),
+        "languages": sorted({server.language for server in servers}),
+        "risks": {server.name: _risk(server, found) for server in servers},
+        "signs": SIGNS,
+        "cells": lambda row: [cell for server in servers for cell in _cells(server, row)],
+        "answers_of": lambda row: _answers(row, every),
+        "code": _code,
+        "sourced": _sourced,
+    }
+    return pages.render(Path(__file__).parent, values)
+
+
+def _servers(targets: Sequence[Target]) -> list[_Server]:
+    """Each server once, with its deployments, however they were named."""
+    found: dict[str, _Server] = {}
+    for target in targets:
+        one = _Server(target.server.name, target.server.manifest.language, [])
+        deployments = found.setdefault(one.name, one).deployments
+        if target.deployment.name not in deployments:
+            deployments.append(target.deployment.name)
+    return list(found.values())
+
+
+def _risk(server: _Server, found: Sequence[Row]) -> _Risk:
+    risky = [
+        {name for name in server.targets if _rating(row, row.answers.get(name)) == "risky"}
+        for row in found
+    ]
+    return _Risk(
+        sum(map(bool, risky)),
+        {
+            deployment: sum(name in names for names in risky)
+            for deployment, name in zip(server.deployments, server.targets, strict=True)
+        },
+    )
+
+
+def _cells(server: _Server, row: Row) -> list[_Cell]:
+    return [
+        _Cell(server.name, len(list(same)), answer, _rating(row, answer))
+        for answer, same in groupby(row.answers.get(name) for name in server.targets)
+    ]
+
+
+def _answers(row: Row, every: Sequence[str]) -> list[_Given]:
+    """Those that are given and those that nobody gives, as the question lists them."""
+    answers = []
+    for answer in dict.fromkeys([*row.question.answers, *row.by_answer()]):
+        rated = row.rated(answer)
+        why = rated.why if rated else "The question no longer lists this answer."
+        names = [name for name in every if row.answers.get(name) == answer]
+        who = condensed(names, every)
+        answers.append(_Given(answer, _rating(row, answer), why, who, names == list(every)))
+    return answers
+
+
+def _rating(row: Row, answer: str | None) -> str:
+    rated = row.rated(answer) if answer is not None else None
+    return rated.rating if rated else "unlisted"
+
+
+def _code(text: str) -> Markup:
+    """Text in which what stands between backticks is code."""
+    return _marked(text, _CODE, lambda found: Markup("<code>{}</code>").format(found[1]))
+
+
+def _sourced(text: str) -> Markup:
+    """A source in which sections of RFCs are links."""
+    return _marked(text, _SECTIONS, _linked)
+
+
+def _linked(found: re.Match[str]) -> Markup:
+    """``RFC 9110, sections 8.3 and 8.4``: a link for each."""
+    link = Markup('<a href="https://www.rfc-editor.org/rfc/rfc{}#section-{}">{}</a>')
+    parts = found[0].split(" and ")
+    return Markup(" and ").join(link.format(found[1], part.split()[-1], part) for part in parts)
+
+
+def _marked(text: str, pattern: re.Pattern[str], mark: Callable[[re.Match[str]], Markup]) -> Markup:
+    """Text in which each occurrence of a pattern is replaced, and the rest escaped."""
+    pieces, end = Markup(), 0
+    for found in pattern.finditer(text):
+        pieces += escape(text[end : found.start()]) + mark(found)
+        end = found.end()
+    return pieces + escape(text[end:])

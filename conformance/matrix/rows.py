@@ -1,0 +1,58 @@
+"""What is recorded of several deployments, question by question."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from conformance import records
+from harness.catalog import Target
+from spec.behaviours import Answer, Question, questions
+
+
+@dataclass(frozen=True)
+class Row:
+    """A question with the recorded answer of each deployment that was asked."""
+
+    question: Question
+    answers: dict[str, str]
+    """By ``server/deployment``."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether there is more than one answer."""
+        return len(set(self.answers.values())) > 1
+
+    def rated(self, answer: str) -> Answer | None:
+        """The rating of an answer; None for one that is no longer listed."""
+        return self.question.answers.get(answer)
+
+    def by_answer(self) -> dict[str, list[str]]:
+        """The deployments that give each answer, in the order in which the question lists them."""
+        found: dict[str, list[str]] = {answer: [] for answer in self.question.answers}
+        for deployment, answer in self.answers.items():
+            found.setdefault(answer, []).append(deployment)
+        return {answer: deployments for answer, deployments in found.items() if deployments}
+
+
+def rows(targets: Sequence[Target], group: str | None = None) -> list[Row]:
+    """A row a question that any of them was asked; those that differ first, else as listed."""
+    recorded = {}
+    for target in targets:
+        record = records.read(target.server).get(target.deployment.name)
+        if record:
+            recorded[target.name] = record.answers
+    found = [
+        Row(question, {name: answers[id] for name, answers in recorded.items() if id in answers})
+        for id, question in questions().items()
+        if group in (None, question.group)
+    ]
+    return sorted((row for row in found if row.answers), key=lambda row: not row.differs)
+
+
+def condensed(deployments: Sequence[str], every: Sequence[str]) -> list[str]:
+    """Names of deployments, where a server's own name stands for all of its deployments."""
+    names = []
+    for server, group in groupby(deployments, lambda name: name.split("/")[0]):
+        some, whole = list(group), [one for one in every if one.split("/")[0] == server]
+        names += [server] if len(some) == len(whole) else some
+    return names

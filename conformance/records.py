@@ -1,0 +1,82 @@
+"""What was observed of a server and is kept beside it: ``behaviours.json``.
+
+One object a deployment: ``answers`` by question, and ``seen_on``, the versions of what gave them.
+Written by ``just conform NAME --record``, never by hand.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.catalog import Server, Target
+from harness.errors import UsageError
+from harness.versions import dependencies, runtime
+from harness.writing import write_whole
+from spec.behaviours import questions
+
+NAME = "behaviours.json"
+
+
+@dataclass(frozen=True)
+class Record:
+    """The recorded answers of one deployment."""
+
+    answers: dict[str, str]
+    seen_on: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Change:
+    """An answer that is not what is recorded."""
+
+    question: str
+    recorded: str | None
+    seen: str | None
+
+
+def read(server: Server) -> dict[str, Record]:
+    """The record of each deployment that has one."""
+    path = server.folder / NAME
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {name: Record(**record) for name, record in content.items()}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path} is not a record of behaviours: {error}") from error
+
+
+def write(target: Target, answers: Mapping[str, str]) -> Path:
+    """Replace the record of one deployment; the others stay, but for those that are gone."""
+    deployments = [one.name for one in target.server.manifest.deployment]
+    records = {name: vars(one) for name, one in read(target.server).items() if name in deployments}
+    records[target.deployment.name] = {"answers": dict(answers), "seen_on": seen_on(target)}
+    path = target.server.folder / NAME
+    text = json.dumps(records, indent=2, sort_keys=True, ensure_ascii=False)
+    write_whole(path, text + "\n")
+    return path
+
+
+def seen_on(target: Target) -> dict[str, str]:
+    """The versions that answers depend on."""
+    return runtime(target.server) | dependencies(target.server)
+
+
+def changes(record: Record, answers: Mapping[str, str]) -> list[Change]:
+    """What differs from the record, in the order of the questions."""
+    return [
+        Change(id, record.answers.get(id), answers.get(id))
+        for id in [*questions(), *(set(record.answers) - set(questions()))]
+        if record.answers.get(id) != answers.get(id)
+    ]
+
+
+def upgrades(record: Record, target: Target) -> list[str]:
+    """The packages whose version is no longer that of the record, each in a few words."""
+    now = seen_on(target)
+    return [
+        f"{name} {record.seen_on.get(name, 'not there')} → {now.get(name, 'not there')}"
+        for name in sorted({*now, *record.seen_on})
+        if now.get(name) != record.seen_on.get(name)
+    ]

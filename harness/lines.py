@@ -1,0 +1,26 @@
+"""How much code a server takes."""
+
+from pathlib import Path
+
+from harness.catalog import NAME, Server
+from harness.sources import source_files
+
+_TESTS = {"test", "tests", "spec"}
+_LEFT_OUT = {
+    *(NAME, "README.md", "LICENSE", "behaviours.json", ".gitignore"),
+    *("requirements.txt", "requirements-dev.in", "requirements-dev.txt"),
+    *("package-lock.json", "build.sbt.lock", "Gemfile.lock"),
+}
+
+
+def count_lines(server: Server) -> int:
+    """Lines of code and configuration that are not blank; tests and locks apart."""
+    return sum(
+        sum(bool(line.strip()) for line in path.read_text(encoding="utf-8").splitlines())
+        for path in source_files(server.folder)
+        if _counts(path.relative_to(server.folder))
+    )
+
+
+def _counts(path: Path) -> bool:
+    return path.name not in _LEFT_OUT and not _TESTS.intersection(path.parts[:-1])

@@ -1,0 +1,36 @@
+"""The files that belong to a folder."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+_MADE = {"node_modules", "__pycache__", "target", "venv", "dist"}
+"""Folders that builds make, where no git says what belongs."""
+
+
+def source_files(folder: Path) -> list[Path]:
+    """The files of ``folder`` that belong to it, sorted: what git tracks or would track.
+
+    Outside of a git checkout: all but hidden folders and those that builds make.
+    """
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+    except (subprocess.CalledProcessError, FileNotFoundError):
+        return sorted(_walk(folder))
+    names = [name.decode() for name in listed.stdout.split(b"\0") if name]
+    return sorted(path for name in names if (path := folder / name).is_file())
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            if path.name not in _MADE and not path.name.startswith("."):
+                yield from _walk(path)
+        elif path.is_file():
+            yield path

@@ -1,0 +1,112 @@
+"""Every question tells its answers apart, on a server that can be switched to each of them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+import pytest
+
+from conformance.behaviours.lab import Lab
+from conformance.behaviours.observe import INQUIRIES, ask
+from conformance.subject import Controlled, start
+from harness.catalog import Target, find_target
+from harness.paths import ROOT
+from harness.services import Services, services
+from spec.behaviours import questions
+
+pytestmark = pytest.mark.timeout(1800)
+
+WRONG = ROOT / "tests" / "servers" / "wrong"
+PATIENCE = 2.5
+"""Seconds of silence; the wrong server is quick."""
+_TOGETHER = 4
+"""Wrong servers that are switched and asked at once."""
+
+Switch = tuple[str, str]
+"""A question's id and the answer that the server is switched to."""
+
+
+class Bench:
+    """One wrong server with a switch of its own."""
+
+    def __init__(self, target: Target, around: Services, folder: Path) -> None:
+        folder.mkdir()
+        self.target, self.around, self.folder = target, around, folder
+        self.switch = folder / "fault"
+        self.switch.write_text("")
+
+    def start(self, settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
+        own = {"FAULT_FILE": str(self.switch), **settings}
+        return start(self.target, self.around, self.folder, own)
+
+    def ask_all(self, queue: "SimpleQueue[Switch]") -> Iterator[tuple[Switch, str]]:
+        """What is seen at each switch of the queue; a new server after one that stopped."""
+        while True:
+            with self.start({}) as server:
+                while server.pids():
+                    try:
+                        id, answer = queue.get_nowait()
+                    except Empty:
+                        return
+                    self.switch.write_text(f"{id}={answer}" if answer else "")
+                    seen = ask(Lab(server, self.start, PATIENCE), INQUIRIES[id])
+                    self.switch.write_text("")
+                    yield (id, answer), seen.answer or seen.error
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
+    """What is seen at each answer of each question, and without a switch (as answer "")."""
+    folder = tmp_path_factory.mktemp("behaviours")
+    queue: SimpleQueue[Switch] = SimpleQueue()
+    for id, question in questions().items():
+        for answer in ("", *question.answers):
+            queue.put((id, answer))
+    target = find_target(f"{WRONG}/wrong")
+    with services() as around, ThreadPoolExecutor(_TOGETHER) as pool:
+        benches = [Bench(target, around, folder / str(number)) for number in range(_TOGETHER)]
+        found = pool.map(lambda bench: dict(bench.ask_all(queue)), benches)
+        return {switch: answer for each in found for switch, answer in each.items()}
+
+
+def test_every_question_is_asked() -> None:
+    assert list(INQUIRIES.keys() - questions().keys()) == []
+    assert list(questions().keys() - INQUIRIES.keys()) == []
+
+
+def test_every_answer_is_told_apart(seen: dict[Switch, str]) -> None:
+    wrong = {
+        f"{id}={answer}": got for (id, answer), got in seen.items() if answer and got != answer
+    }
+    assert wrong == {}
+
+
+def test_every_question_has_a_listed_answer_without_a_switch(seen: dict[Switch, str]) -> None:
+    unlisted = {
+        id: got
+        for (id, answer), got in seen.items()
+        if not answer and got not in questions()[id].answers
+    }
+    assert unlisted == {}
+
+
+def test_every_switch_is_of_a_question() -> None:
+    named = {
+        name
+        for file in WRONG.glob("*.py")
+        for name in re.findall(r'switched\("([a-z0-9-]+)"\)', file.read_text())
+    }
+    assert named - questions().keys() == set()
+
+
+def test_every_question_says_what_is_right_and_rates_its_answers() -> None:
+    for question in questions().values():
+        assert question.text.endswith((".", "?")), question.id
+        assert question.source, question.id
+        assert len(question.answers) > 1, question.id
+        for answer, rated in question.answers.items():
+            assert "=" not in answer, question.id
+            assert rated.why, f"{question.id}: {answer}"

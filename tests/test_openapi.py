@@ -1,0 +1,162 @@
+"""The OpenAPI document in other hands: linters find nothing, and a client made of it compiles."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import spec
+from harness.locks import locked
+from harness.paths import ROOT, RUN
+from harness.toolchains import require, search_path
+
+pytestmark = pytest.mark.timeout(600)
+
+HERE = Path(__file__).parent / "openapi"
+MODULES = HERE / "node_modules"
+STAMP = MODULES / ".installed-from"
+
+Document = dict[str, Any]
+
+
+def run(*command: str | Path, cwd: Path = HERE) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env={
+            **os.environ,
+            "PATH": search_path(),
+            "REDOCLY_TELEMETRY": "off",
+            "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true",
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tools() -> None:
+    """Install what ``package-lock.json`` names, once."""
+    require(["node"])
+    wanted = "".join((HERE / name).read_text() for name in ("package.json", "package-lock.json"))
+    with locked(RUN / "locks" / "openapi"):
+        if STAMP.is_file() and STAMP.read_text() == wanted:
+            return
+        done = run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+        assert done.returncode == 0, done.stdout + done.stderr
+        STAMP.write_text(wanted)
+
+
+def redocly(document: Path, _: Path) -> str:
+    """What Redocly's recommended rules find."""
+    done = run(
+        *(MODULES / ".bin" / "redocly", "lint", "--config", HERE / "redocly.yaml"),
+        *("--format", "json", document),
+    )
+    told = json.loads(done.stdout)
+    assert set(told["totals"]) == {"errors", "warnings", "ignored"}
+    if any(told["totals"].values()):
+        return done.stdout
+    assert done.returncode == 0, done.stderr
+    return ""
+
+
+def spectral(document: Path, _: Path) -> str:
+    """What Spectral's rules for OpenAPI find."""
+    done = run(
+        *(MODULES / ".bin" / "spectral", "lint", "--ruleset", HERE / ".spectral.yaml"),
+        *("--fail-severity", "warn", "--format", "json", "--quiet", document),
+    )
+    found = json.loads(done.stdout)
+    assert (done.returncode == 0) == (not found), done.stderr
+    return done.stdout if found else ""
+
+
+def client(document: Path, folder: Path) -> str:
+    """What the compiler finds in ``client.ts`` with types made of the document."""
+    for name in ("client.ts", "tsconfig.json", "package.json"):
+        shutil.copy(HERE / name, folder)
+    (folder / "node_modules").symlink_to(MODULES)
+    types = folder / "contract.d.ts"
+    made = run(MODULES / ".bin" / "openapi-typescript", document, "-o", types)
+    assert made.returncode == 0, made.stdout + made.stderr
+    done = run(MODULES / ".bin" / "tsc", cwd=folder)
+    assert (done.returncode == 0) == (not done.stdout), done.stderr
+    return done.stdout
+
+
+Tool = Callable[[Path, Path], str]
+TOOLS: list[Tool] = [redocly, spectral, client]
+
+
+def named(value: object) -> str:
+    return str(getattr(value, "__name__", value))
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=named)
+def test_nothing_is_found(tool: Tool, tmp_path: Path) -> None:
+    assert tool(spec.OPENAPI, tmp_path) == ""
+
+
+def without_security(document: Document) -> None:
+    del document["security"]
+
+
+def with_an_example_that_is_none(document: Document) -> None:
+    media = document["paths"]["/sleep"]["get"]["responses"]["200"]["content"]["application/json"]
+    media["example"] = {"slept_ms": "ten"}
+
+
+def without_a_description(document: Document) -> None:
+    del document["paths"]["/sleep"]["get"]["description"]
+
+
+def without_a_property(document: Document) -> None:
+    result = document["components"]["schemas"]["SlowResult"]
+    del result["properties"]["token"]
+    result["required"].remove("token")
+
+
+def with_an_optional_property(document: Document) -> None:
+    document["components"]["schemas"]["SlowResult"]["required"].remove("token")
+
+
+@pytest.mark.parametrize(
+    ("tool", "breaks", "words"),
+    [
+        (redocly, without_security, "security-defined"),
+        (redocly, with_an_example_that_is_none, "no-invalid-media-type-examples"),
+        (spectral, without_a_description, "operation-description"),
+        (spectral, with_an_example_that_is_none, "oas3-valid-media-example"),
+        (client, without_a_property, "'token'"),
+        (client, with_an_optional_property, "Unused '@ts-expect-error'"),
+    ],
+    ids=named,
+)
+def test_what_is_wrong_is_found(
+    tool: Tool, breaks: Callable[[Document], None], words: str, tmp_path: Path
+) -> None:
+    document = yaml.safe_load(spec.OPENAPI.read_text(encoding="utf-8"))
+    breaks(document)
+    broken = tmp_path / "openapi.yaml"
+    broken.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+    assert words in tool(broken, tmp_path)
+
+
+def test_the_lock_names_no_registry() -> None:
+    packages = json.loads((HERE / "package-lock.json").read_text())["packages"]
+    assert len(packages) > 1
+    assert not any("resolved" in package for package in packages.values())
+
+
+def test_what_is_installed_is_not_committed() -> None:
+    done = subprocess.run(["git", "check-ignore", "--quiet", str(STAMP)], cwd=ROOT, check=False)
+    assert done.returncode == 0
