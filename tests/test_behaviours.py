@@ -22,7 +22,7 @@ pytestmark = pytest.mark.timeout(1800)
 WRONG = ROOT / "tests" / "servers" / "wrong"
 PATIENCE = 2.5
 """Seconds of silence; the wrong server is quick."""
-_TOGETHER = 4
+_TOGETHER = 8
 """Wrong servers that are switched and asked at once."""
 
 Switch = tuple[str, str]

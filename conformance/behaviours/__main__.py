@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
+from threading import Lock
 
 import click
 
@@ -51,8 +52,12 @@ def _report(seen: Observation) -> None:
     _tell(event="behaviour", id=seen.id, answer=seen.answer, error=seen.error)
 
 
+_OUTPUT = Lock()
+
+
 def _tell(**event: object) -> None:
-    print(json.dumps(event), flush=True)
+    with _OUTPUT:
+        print(json.dumps(event), flush=True)
 
 
 main()

@@ -13,8 +13,9 @@ from math import floor
 import spec
 from conformance import memory
 from conformance.behaviours.lab import Lab, asks
-from conformance.http import Closed, Garbled, Request, Response, Silence
+from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
 from conformance.subject import MODIFIED, Subject
+from harness.processes import wait_until
 from spec import media_types
 
 _PHOTO = "/files/photo.jpg"
@@ -167,7 +168,7 @@ def _part(value: str, first: int, lab: Lab, **condition: str) -> str:
 def _is_part(response: Response, first: int) -> bool:
     last = first + len(response.body) - 1
     told = response.header("Content-Range") == f"bytes {first}-{last}/{_SIZE}"
-    return told and response.body == _CONTENT[first : last + 1]
+    return told and response.body == _CONTENT[first : last + 1] != b""
 
 
 for _id, _range, _first in (
@@ -353,6 +354,8 @@ for _id, _target, _inside, _control in (
 
 # Big files
 
+_HEAD = 16 << 10
+"""Bytes that are more than a response's head."""
 _QUIET = 1.5
 """Seconds after which a body that has not come to its end is asked after."""
 
@@ -369,10 +372,10 @@ def ending(
     with server.connect(patience) as connection:
         connection.send(request.encode("x"))
         try:
-            begun = connection.socket.recv(1, socket.MSG_PEEK)
-            if not begun:
+            if not connection.socket.recv(1, socket.MSG_PEEK):
                 return "closed"
             if fail is not None:
+                wait_until(lambda: _has_begun(connection), timeout=patience)
                 fail()
             connection.socket.settimeout(_QUIET)
             response = connection.receive(request)
@@ -393,6 +396,11 @@ def ending(
         if b"HTTP/1." in connection.read_raw(patience):
             return "goes on"
         return "closed" if connection.is_closed_within(_QUIET) else "hangs"
+
+
+def _has_begun(connection: Connection) -> bool:
+    """Whether more has come than the head."""
+    return len(connection.socket.recv(_HEAD, socket.MSG_PEEK)) == _HEAD
 
 
 @asks("file-cut-short", "files", lane="alone", control=True)

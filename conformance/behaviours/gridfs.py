@@ -1,11 +1,10 @@
 """The group `gridfs`: how a server sends files that are in the database."""
 
-import atexit
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import cache, partial
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -42,49 +41,41 @@ def gridfs_range(lab: Lab) -> str:
     return "206" if told and response.body == _CONTENT[20:30] else "wrong part"
 
 
-# Files that are stored to be asked for; names tell what an earlier run could not remove
-
-
-@contextmanager
-def _bucket(lab: Lab) -> Iterator[tuple[GridFSBucket, Any]]:
-    with pymongo.MongoClient[Any](lab.controlled.services.mongodb_url) as client:
-        database = client.get_default_database()
-        yield GridFSBucket(database), database["fs.chunks"]
+# Files that are stored to be asked for
 
 
 @contextmanager
 def _stored(
-    lab: Lab, form: str, content: bytes, metadata: dict[str, str] | None, missing: int | None = None
+    lab: Lab,
+    form: str,
+    content: bytes,
+    metadata: dict[str, str] | None = _STORED,
+    missing: int | None = None,
 ) -> Iterator[str]:
-    """Store a file for the length of the block, without one chunk if so told; give its path."""
-    name = form.format(f"asked-{uuid.uuid4().hex}")
-    with _bucket(lab) as (bucket, chunks):
+    """Store a file for the length of the block, without one chunk if so told; give its path.
+
+    What an earlier run left, because it was killed, is removed.
+    """
+    with pymongo.MongoClient[Any](lab.controlled.services.mongodb_url) as client:
+        database = client.get_default_database()
+        bucket = GridFSBucket(database)
+        long_ago = datetime.now(UTC) - timedelta(hours=2)
+        left = {"filename": {"$regex": r"^\.?asked-"}, "uploadDate": {"$lt": long_ago}}
+        for old in list(bucket.find(left)):
+            bucket.delete(old._id)
+        name = form.format(f"asked-{uuid.uuid4().hex}")
         id = bucket.upload_from_stream(name, content, metadata=metadata, chunk_size_bytes=_CHUNK)
-        if missing is not None:
-            chunks.delete_one({"files_id": id, "n": missing})
         try:
+            if missing is not None:
+                database["fs.chunks"].delete_one({"files_id": id, "n": missing})
             yield f"/gridfs/{quote(name, safe='')}"
         finally:
             bucket.delete(id)
 
 
-@cache
-def _big(lab: Lab) -> str:
-    """The path of a file of 100 MB, stored once and removed when this process ends."""
-    held = _stored(lab, "{}.bin", bytes(BIG), _STORED)
-    with _bucket(lab) as (bucket, _):
-        long_ago = {"$lt": datetime.now(UTC) - timedelta(hours=2)}
-        for old in list(
-            bucket.find({"filename": {"$regex": r"^\.?asked-"}, "uploadDate": long_ago})
-        ):
-            bucket.delete(old._id)
-    path = held.__enter__()
-    atexit.register(held.__exit__, None, None, None)
-    return path
-
-
 def _memory(measure: Callable[[str, str, Lab], str], lab: Lab) -> str:
-    return measure(_PHOTO, _big(lab), lab)
+    with _stored(lab, "{}.bin", bytes(BIG)) as target:
+        return measure(_PHOTO, target, lab)
 
 
 asks("gridfs-memory", "gridfs", lane="alone", control=True)(partial(_memory, memory.for_one))
@@ -96,7 +87,7 @@ def _missing(chunk: int, lab: Lab) -> str:
     size = 3 * _CHUNK + 1000
     with (
         lab.start() as server,
-        _stored(lab, "{}.bin", b"x" * size, _STORED, missing=chunk) as target,
+        _stored(lab, "{}.bin", b"x" * size, missing=chunk) as target,
     ):
         before = server.pids()
         ended = ending(server, target, size, lab.patience)
@@ -109,7 +100,7 @@ asks("gridfs-missing-end", "gridfs", lane="alone", control=True)(partial(_missin
 
 
 def _named(form: str, lab: Lab) -> str:
-    with _stored(lab, form, b"stored", _STORED) as target:
+    with _stored(lab, form, b"stored") as target:
         return fate(lab.outcome(target))
 
 
@@ -120,7 +111,7 @@ asks("gridfs-encoded-slash", "gridfs", control=True)(partial(_named, "{}/inside.
 @asks("gridfs-no-metadata", "gridfs", control=True)
 def gridfs_no_metadata(lab: Lab) -> str:
     """The name ends in `.png`."""
-    with _stored(lab, "{}.png", b"stored", None) as target:
+    with _stored(lab, "{}.png", b"stored", metadata=None) as target:
         response = lab.ask(target)
     if response.status != 200:
         return fate(str(response.status))

@@ -114,12 +114,14 @@ def _peers(process: psutil.Process) -> set[int]:
 def launched(lab: Lab, **settings: str) -> Iterator[Instance]:
     """Start the same deployment with other settings, and wait for nothing.
 
-    All its processes are killed at the end of the block.
+    What else is in the server's environment is in its own as well. All its processes are killed at
+    the end of the block.
     """
     server, port = lab.controlled, free_port()
     folder = server.log.parent / f"instance-{port}"
     folder.mkdir()
-    own = server.services.environment() | {
+    own = server.processes()[0].environ() | server.services.environment()
+    own |= {
         "HOST": "127.0.0.1",
         "PORT": str(port),
         "WORKERS": "1",

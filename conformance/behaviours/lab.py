@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import spec
-from conformance.http import Closed, Garbled, Request, Response, Silence
+from conformance.http import Closed, Garbled, Response, Silence
 from conformance.subject import Controlled, Subject
 
 Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]

@@ -4,13 +4,21 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from conformance.behaviours.connection import CLOSES, HELLO, keeps_alive, read_until, send
+from conformance.behaviours.connection import (
+    CLOSES,
+    HELLO,
+    connect,
+    keeps_alive,
+    read_until,
+    says_close,
+    send,
+)
 from conformance.behaviours.lab import Lab, asks
 from conformance.hostile import BROKEN
 from conformance.http import Connection, Request
 
-Provoke = Callable[[Connection, float], str]
-"""Sends what a question is about and names what comes; the float is the patience."""
+Provoke = Callable[[Connection], str]
+"""Sends what a question is about and names what comes."""
 
 
 def ask_twice(id: str, provoke: Provoke) -> None:
@@ -20,16 +28,15 @@ def ask_twice(id: str, provoke: Provoke) -> None:
 
 
 def _first(provoke: Provoke, lab: Lab) -> str:
-    with lab.server.connect(lab.patience) as connection:
-        return provoke(connection, lab.patience)
+    with connect(lab) as connection:
+        return provoke(connection)
 
 
 def _second(provoke: Provoke, lab: Lab) -> str:
-    with lab.server.connect(lab.patience) as connection:
-        first = connection.request(Request("/index"))
-        if (first.header("Connection") or "").lower() == "close":
+    with connect(lab) as connection:
+        if says_close(connection.request(Request("/index"))):
             return CLOSES
-        answer = provoke(connection, lab.patience)
+        answer = provoke(connection)
     # Some close without a word
     return CLOSES if answer == "closed" and not keeps_alive(lab) else answer
 
@@ -38,13 +45,12 @@ _SETTINGS = re.compile(rb"...\x04\x00....", re.DOTALL)
 """The beginning of a frame that every HTTP/2 connection begins with (RFC 9113, section 3.4)."""
 
 
-def _refusal(data: bytes, connection: Connection, patience: float) -> str:
+def _refusal(data: bytes, connection: Connection) -> str:
     """What becomes of a broken request; a server may take one for HTTP/0.9, or for HTTP/2."""
     send(connection, data)
     raw, ended = read_until(
         connection,
         lambda raw: re.match(rb"HTTP/\d\.\d \d{3}", raw) or _SETTINGS.match(raw),
-        patience,
     )
     if not raw:
         return "closed" if ended else "waits"

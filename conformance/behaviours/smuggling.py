@@ -15,14 +15,14 @@ _APPLICATION = {b"403", b"404", b"405", b"415"}
 """What an application answers to a POST that it does not want; it was taken for a request."""
 
 
-def _smuggled(data: bytes, connection: Connection, patience: float) -> str:
+def _smuggled(data: bytes, connection: Connection) -> str:
     """Read to the end of the connection, or to the answer that gives the smuggling away.
 
     Where a server waits for more of the body, the sentinel becomes a part of it: then there is
     silence behind the first answer, or before it. What was hidden comes before either.
     """
     send(connection, data + _SENTINEL)
-    raw, ended = read_until(connection, lambda raw: MESSAGE in raw, patience)
+    raw, ended = read_until(connection, lambda raw: MESSAGE in raw)
     if MESSAGE in raw:
         return "smuggled"
     if not raw:

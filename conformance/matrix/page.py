@@ -50,7 +50,8 @@ class _Given:
     answer: str
     rating: str
     why: str
-    who: list[str]
+    who: dict[str, list[str]]
+    """By server: the deployments, none of them named where all of the server's give it."""
     by_all: bool
 
 
@@ -127,7 +128,9 @@ def _answers(row: Row, every: Sequence[str]) -> list[_Given]:
         rated = row.rated(answer)
         why = rated.why if rated else "The question no longer lists this answer."
         names = [name for name in every if row.answers.get(name) == answer]
-        who = condensed(names, every)
+        who: dict[str, list[str]] = {}
+        for server, _, deployment in (name.partition("/") for name in condensed(names, every)):
+            who.setdefault(server, []).extend([deployment] if deployment else [])
         answers.append(_Given(answer, _rating(row, answer), why, who, names == list(every)))
     return answers
 

@@ -51,7 +51,7 @@ def rows(targets: Sequence[Target], group: str | None = None) -> list[Row]:
 
 def condensed(deployments: Sequence[str], every: Sequence[str]) -> list[str]:
     """Names of deployments, where a server's own name stands for all of its deployments."""
-    names = []
+    names: list[str] = []
     for server, group in groupby(deployments, lambda name: name.split("/")[0]):
         some, whole = list(group), [one for one in every if one.split("/")[0] == server]
         names += [server] if len(some) == len(whole) else some

@@ -14,5 +14,6 @@ function stop() {
 
 process.on('SIGINT', stop).on('SIGTERM', stop);
 cluster.setupPrimary({ exec: `${import.meta.dirname}/main.js` });
-cluster.once('listening', () => cluster.on('exit', replace)); // none could start if one did not
+cluster.on('exit', () => process.exit(1)); // until one has started
+cluster.once('listening', () => cluster.removeAllListeners('exit').on('exit', replace));
 for (let number = 0; number < env.WORKERS; number++) cluster.fork();

@@ -2,7 +2,7 @@ import { app } from './app.js';
 import { client, pool } from './databases.js';
 import { env } from './settings.js';
 
-await client.connect(); // a client that first fails to connect never tries again by itself
+await client.connect(); // the driver never recovers from a first attempt that fails
 
 const server = app.listen(env.PORT, env.HOST);
 server.on('close', () => Promise.all([client.close(), pool.end()]).finally(() => process.exit()));

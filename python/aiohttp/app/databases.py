@@ -12,7 +12,7 @@ MONGODB = web.AppKey("mongodb", AsyncDatabase)
 POSTGRESQL = web.AppKey("postgresql", asyncpg.Pool)
 
 # asyncpg raises the socket's own OSError when it cannot connect.
-UNREACHABLE = (ConnectionFailure, asyncpg.PostgresConnectionError, OSError)
+AWAY = (ConnectionFailure, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError, OSError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -30,7 +30,8 @@ async def mongodb(app: web.Application) -> AsyncIterator[None]:
 
 
 async def postgresql(app: web.Application) -> AsyncIterator[None]:
-    size = settings.DATABASE_POOL_SIZE
-    async with asyncpg.create_pool(settings.DATABASE_URL, min_size=size, max_size=size) as pool:
+    async with asyncpg.create_pool(
+        settings.DATABASE_URL, min_size=0, max_size=settings.DATABASE_POOL_SIZE
+    ) as pool:
         app[POSTGRESQL] = pool
         yield

@@ -2,7 +2,7 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from app.databases import UNREACHABLE
+from app.databases import AWAY
 
 
 @web.middleware
@@ -12,7 +12,7 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         return await handler(request)
     except web.HTTPError as error:
         problem = error
-    except UNREACHABLE as error:
+    except AWAY as error:
         request.app.logger.error("%s: %r", request.path, error)
         problem = web.HTTPServiceUnavailable()
     except Exception:

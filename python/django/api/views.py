@@ -1,109 +1,108 @@
 import asyncio
-import atexit
-import time
-from collections.abc import Iterator
-from threading import Thread
-from typing import Any, BinaryIO
+import ssl
+from contextlib import suppress
 
-import uvloop
+import httpx2
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
-from django.views.decorators.http import require_safe
-from gridfs import GridFSBucket, GridOut
-from gridfs.errors import NoFile
-from pymongo import MongoClient
+from django.core.exceptions import BadRequest, SuspiciousFileOperation
+from django.core.files.storage import default_storage
+from django.db import connection
+from django.db.models import F, Value
+from django.http import FileResponse, Http404, HttpResponse
+from gridfs import GridFSBucket, NoFile
 
-from api import upstream
-from api.files import CHUNK, file_response, gridfs_response
-from api.models import AgentFeature, agents_by_sql
-from api.parameters import article_slug, calls_and_ms, sleep_ms
-from api.responses import json_response, text_response
+from api.databases import AGENTS, mongodb
+from api.models import AgentFeature
+from api.problems import UpstreamError, problem
+from api.responses import json_response
 
-mongodb = MongoClient[dict[str, Any]](**settings.MONGODB).get_default_database("refservers")
-articles = mongodb["articles"]
-# lazy, as a generic view has it: each request evaluates a copy
-AGENTS = AgentFeature.objects.with_status()
-loop = uvloop.new_event_loop()
-Thread(target=loop.run_forever, daemon=True).start()
+# It takes long to load, and clients can share it.
+TLS = ssl.create_default_context()
 
 
-@atexit.register
-def close() -> None:
-    asyncio.run_coroutine_threadsafe(upstream.close(), loop).result(1)
+def index(request):
+    return HttpResponse("Hello, World!", content_type="text/plain; charset=utf-8")
 
 
-@require_safe
-def index(request: HttpRequest) -> HttpResponse:
-    return text_response("Hello, World!")
-
-
-@require_safe
-def hello(request: HttpRequest) -> HttpResponse:
+def hello(request):
     return json_response({"message": "Hello, World!"})
 
 
-@require_safe
-def mongo(request: HttpRequest) -> HttpResponse:
-    article = articles.find_one({"slug": article_slug(request)})
-    if article is None:
-        raise Http404
-    return json_response(article)
+def mongo(request):
+    doc = request.GET.get("doc", "small")
+    if doc not in ("small", "big"):
+        raise BadRequest("doc must be small or big")
+    if article := mongodb.articles.find_one({"slug": doc}):
+        return json_response(article | {"_id": str(article["_id"])})
+    raise Http404
 
 
-@require_safe
-def agents(request: HttpRequest) -> HttpResponse:
-    return json_response(list(AGENTS.all()))
+def agents(request):
+    rows = AgentFeature.objects.order_by("number").values(
+        "number",
+        extension=F("login_status__extension"),
+        context=F("login_status__context"),
+        state_interface=F("login_status__state_interface"),
+        status=Value("offline"),
+        extension_status=Value("-1"),
+        paused=Value("0"),
+    )
+    return json_response(list(rows))
 
 
-@require_safe
-def agents_sql(request: HttpRequest) -> HttpResponse:
-    return json_response(agents_by_sql())
+def agents_sql(request):
+    with connection.cursor() as cursor:
+        cursor.execute(AGENTS)
+        columns = [column.name for column in cursor.description]
+        return json_response([dict(zip(columns, row, strict=True)) for row in cursor])
 
 
-@require_safe
-def file(request: HttpRequest, name: str) -> HttpResponseBase:
-    return file_response(request, name, read)
+def files(request, name):
+    with suppress(OSError, ValueError, SuspiciousFileOperation):
+        return FileResponse(default_storage.open(name))
+    raise Http404
 
 
-def read(file: BinaryIO, length: int) -> Iterator[bytes]:
-    with file:
-        while length:
-            chunk = file.read(min(length, CHUNK))
-            if not chunk:
-                raise EOFError("the file has been cut while it is sent")
-            length -= len(chunk)
-            yield chunk
+def gridfs(request, name):
+    with suppress(NoFile):
+        file = GridFSBucket(mongodb).open_download_stream_by_name(name)
+        return FileResponse(file, content_type=file.metadata["contentType"])
+    raise Http404
 
 
-@require_safe
-def gridfs(request: HttpRequest, name: str) -> HttpResponseBase:
-    try:
-        stored = GridFSBucket(mongodb).open_download_stream_by_name(name)
-    except NoFile:
-        raise Http404 from None
-    return gridfs_response(request, stored, chunks(stored))
-
-
-def chunks(stored: GridOut) -> Iterator[bytes]:
-    left = stored.length
-    # GridOut would read 16 MB at a time
-    for chunk in mongodb.fs.chunks.find({"files_id": stored._id}, sort={"n": 1}, batch_size=2):
-        left -= len(chunk["data"])
-        yield chunk["data"]
-    if left:
-        raise EOFError("the file has been deleted while it is sent")
-
-
-@require_safe
-def sleep(request: HttpRequest) -> HttpResponse:
-    ms = sleep_ms(request)
-    time.sleep(ms / 1000)
+async def sleep(request):
+    ms = integer(request, "ms", default=1000, low=0, high=30000)
+    await asyncio.sleep(ms / 1000)
     return json_response({"slept_ms": ms})
 
 
-@require_safe
-def slow_api(request: HttpRequest) -> HttpResponse:
-    fetching = upstream.fetch_all(*calls_and_ms(request), request.headers.get("X-Request-Id"))
-    results = asyncio.run_coroutine_threadsafe(fetching, loop).result()
-    return json_response({"results": results})
+async def slow_api(request):
+    calls = integer(request, "calls", default=10, low=1, high=50)
+    ms = integer(request, "ms", default=1000, low=0, high=5000)
+    request_id = request.headers.get("X-Request-Id")
+    headers = {"X-Request-Id": request_id} if request_id else None
+    client = httpx2.AsyncClient(headers=headers, timeout=None, verify=TLS)
+    try:
+        async with asyncio.timeout(ms / 1000 + 5), client, asyncio.TaskGroup() as group:
+            tasks = [group.create_task(call(client, number, ms)) for number in range(calls)]
+    except TimeoutError:
+        return problem(504)
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
+    return json_response({"results": [task.result() for task in tasks]})
+
+
+async def call(client, number, ms):
+    with suppress(httpx2.HTTPError, ValueError):
+        response = await client.get(settings.SLOW_API_URL, params={"call": number, "ms": ms})
+        if response.status_code == 200 and isinstance(result := response.json(), dict):
+            return result
+    raise UpstreamError
+
+
+def integer(request, name, *, default, low, high):
+    with suppress(ValueError):
+        value = int(request.GET.get(name, default))
+        if low <= value <= high:
+            return value
+    raise BadRequest(f"{name} must be an integer from {low} to {high}")

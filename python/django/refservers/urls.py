@@ -1,24 +1,17 @@
-from importlib import import_module
-
-from api.converters import FileNameConverter
-from django.conf import settings
-from django.urls import path, register_converter
-
-views = import_module(settings.VIEWS)
-
-register_converter(FileNameConverter, "file_name")
+from api import views
+from django.urls import path
 
 urlpatterns = [
     path("index", views.index),
     path("json", views.hello),
     path("mongo", views.mongo),
-    path("agents", views.agents_sql if settings.AGENTS_IN_SQL else views.agents),
-    path("files/<file_name:name>", views.file),
-    path("gridfs/<file_name:name>", views.gridfs),
+    path("agents", views.agents),
+    path("files/<name>", views.files),
+    path("gridfs/<name>", views.gridfs),
     path("sleep", views.sleep),
     path("slow_api", views.slow_api),
 ]
 
-handler400 = "api.responses.bad_request"
-handler404 = "api.responses.not_found"
-handler500 = "api.responses.server_error"
+handler400 = "api.problems.bad_request"
+handler404 = "api.problems.not_found"
+handler500 = "api.problems.server_error"

@@ -1,7 +1,7 @@
 from contextlib import asynccontextmanager
 
 import asyncpg
-import httpx
+import httpx2
 from fastapi import FastAPI
 from pymongo import AsyncMongoClient
 
@@ -24,7 +24,7 @@ async def lifespan(app: FastAPI):
     size = settings.database_pool_size
     postgresql = asyncpg.create_pool(str(settings.database_url), min_size=0, max_size=size)
     # /slow_api makes all its calls at once and has a deadline of its own, which is shorter.
-    upstream = httpx.AsyncClient(limits=httpx.Limits(max_connections=None), timeout=15)
+    upstream = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=None), timeout=15)
     async with mongodb, postgresql, upstream:
         database = mongodb.get_default_database("refservers")
         yield {"mongodb": database, "postgresql": postgresql, "upstream": upstream}

@@ -2,7 +2,7 @@ import asyncio
 from contextlib import suppress
 from typing import Annotated, Any, Literal
 
-import httpx
+import httpx2
 from fastapi import APIRouter, Header, HTTPException, Query, Request
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from gridfs import AsyncGridFSBucket, AsyncGridOut, NoFile
@@ -66,7 +66,7 @@ async def slow_api(
     headers = {"X-Request-Id": x_request_id} if x_request_id else None
 
     async def call(number: int) -> dict[str, Any]:
-        with suppress(httpx.HTTPError, ValueError):
+        with suppress(httpx2.HTTPError, ValueError):
             response = await request.state.upstream.get(
                 str(settings.slow_api_url), params={"call": number, "ms": ms}, headers=headers
             )

@@ -1,24 +1,15 @@
-import re
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
-from flask import Blueprint, Response, abort, request
+import httpx2
+from flask import Blueprint, Response, abort, current_app, request, send_from_directory
+from gridfs import GridFSBucket, NoFile
 
-from app.db import find_agents, find_article
-from app.upstream import call_together
+from app.databases import AGENTS
 
 bp = Blueprint("views", __name__)
-
-DIGITS = re.compile(r"[0-9]{1,5}")
-
-
-def integer(name: str, default: int, low: int, high: int) -> int:
-    values = request.args.getlist(name)
-    if not values:
-        return default
-    if len(values) == 1 and DIGITS.fullmatch(values[0]) and low <= int(values[0]) <= high:
-        return int(values[0])
-    abort(400, f"{name} must be an integer from {low} to {high}")
 
 
 @bp.get("/index")
@@ -33,15 +24,33 @@ def hello() -> dict[str, str]:
 
 @bp.get("/mongo")
 def mongo() -> dict[str, Any]:
-    slugs = request.args.getlist("doc") or ["small"]
-    if slugs not in (["small"], ["big"]):
+    slug = request.args.get("doc", "small")
+    if slug not in ("small", "big"):
         abort(400, "doc must be small or big")
-    return find_article(slugs[0]) or abort(404)
+    if article := current_app.extensions["mongodb"].articles.find_one({"slug": slug}):
+        return article | {"_id": str(article["_id"])}
+    abort(404)
 
 
 @bp.get("/agents")
 def agents() -> list[dict[str, Any]]:
-    return find_agents()
+    with current_app.extensions["postgresql"]() as connection:
+        return connection.execute(AGENTS).fetchall()
+
+
+@bp.get("/files/<name>")
+def files(name: str) -> Response:
+    return send_from_directory(current_app.config["FILES_DIR"], name)
+
+
+@bp.get("/gridfs/<name>")
+def gridfs(name: str) -> Response:
+    try:
+        file = GridFSBucket(current_app.extensions["mongodb"]).open_download_stream_by_name(name)
+    except NoFile:
+        abort(404)
+    headers = {"Content-Type": file.metadata["contentType"], "Content-Length": str(file.length)}
+    return Response(iter(file.readchunk, b""), headers=headers)
 
 
 @bp.get("/sleep")
@@ -52,7 +61,35 @@ def sleep() -> dict[str, int]:
 
 
 @bp.get("/slow_api")
-def slow_api() -> dict[str, list[dict[str, Any]]]:
+def slow_api() -> dict[str, list[Any]]:
     calls = integer("calls", default=10, low=1, high=50)
     ms = integer("ms", default=1000, low=0, high=5000)
-    return {"results": call_together(calls, ms, request.headers.get("X-Request-Id"))}
+    timeout = ms / 1000 + 5
+    url, client = current_app.config["SLOW_API_URL"], current_app.extensions["upstream"]
+    request_id = request.headers.get("X-Request-Id")
+    headers = {"X-Request-Id": request_id} if request_id else None
+
+    def call(number: int) -> dict[str, Any]:
+        params = {"call": number, "ms": ms}
+        response = client.get(url, params=params, headers=headers, timeout=timeout)
+        if response.status_code == 200 and isinstance(result := response.json(), dict):
+            return result
+        raise ValueError(f"the upstream answered {response.status_code}")
+
+    executor = ThreadPoolExecutor(calls)
+    try:
+        return {"results": list(executor.map(call, range(calls), timeout=timeout))}
+    except TimeoutError:
+        abort(504)
+    except (httpx2.HTTPError, ValueError):
+        abort(502)
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+def integer(name: str, *, default: int, low: int, high: int) -> int:
+    with suppress(ValueError):
+        value = int(request.args.get(name, default))
+        if low <= value <= high:
+            return value
+    abort(400, f"{name} must be an integer from {low} to {high}")

@@ -1,71 +1,91 @@
 import asyncio
-from typing import Any
+from contextlib import suppress
 
-import orjson
-import pycurl
-from tornado.curl_httpclient import CurlError
-from tornado.httpclient import AsyncHTTPClient, HTTPClientError
-from tornado.httputil import url_concat
-from tornado.web import HTTPError
+import tornado
+from gridfs import NoFile
+from motor.motor_tornado import MotorGridFSBucket
 
-from app.db import find_agents, find_article
-from app.handlers import BadRequest, Handler
+from app import settings
+from app.databases import AGENTS
+from app.problems import BaseHandler
 
 
-class Index(Handler):
+class IndexHandler(BaseHandler):
     def get(self) -> None:
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.write("Hello, World!")
 
 
-class Hello(Handler):
+class HelloHandler(BaseHandler):
     def get(self) -> None:
         self.write_json({"message": "Hello, World!"})
 
 
-class Mongo(Handler):
+class MongoHandler(BaseHandler):
     async def get(self) -> None:
-        slugs = self.request.query_arguments.get("doc", [b"small"])
-        if slugs not in ([b"small"], [b"big"]):
-            raise BadRequest("doc must be small or big")
-        article = await find_article(self.settings["articles"], slugs[0].decode())
+        slug = self.get_argument("doc", "small", strip=False)
+        if slug not in ("small", "big"):
+            raise tornado.web.HTTPError(400, "doc must be small or big")
+        article = await self.settings["mongodb"].articles.find_one({"slug": slug})
         if article is None:
-            raise HTTPError(404)
-        self.write_json(article)
+            raise tornado.web.HTTPError(404)
+        self.write_json(article | {"_id": str(article["_id"])})
 
 
-class Agents(Handler):
+class AgentsHandler(BaseHandler):
     async def get(self) -> None:
-        self.write_json(await find_agents(self.settings["postgresql"]))
+        self.write_json([dict(row) for row in await self.settings["postgresql"].fetch(AGENTS)])
 
 
-class Sleep(Handler):
+class FilesHandler(BaseHandler, tornado.web.StaticFileHandler):
+    """Serves files, with problem details for those that are missing."""
+
+
+class GridFSHandler(BaseHandler):
+    async def get(self, name: str) -> None:
+        bucket = MotorGridFSBucket(self.settings["mongodb"])
+        try:
+            file = await bucket.open_download_stream_by_name(name)
+        except NoFile as error:
+            raise tornado.web.HTTPError(404) from error
+        self.set_header("Content-Type", file.metadata["contentType"])
+        self.set_header("Content-Length", file.length)
+        async for chunk in file:
+            self.write(chunk)
+            await self.flush()
+
+
+class SleepHandler(BaseHandler):
     async def get(self) -> None:
-        ms = self.integer("ms", default=1000, low=0, high=30000)
+        ms = integer(self, "ms", default=1000, low=0, high=30000)
         await asyncio.sleep(ms / 1000)
         self.write_json({"slept_ms": ms})
 
 
-class SlowApi(Handler):
+class SlowApiHandler(BaseHandler):
     async def get(self) -> None:
-        calls = self.integer("calls", default=10, low=1, high=50)
-        ms = self.integer("ms", default=1000, low=0, high=5000)
+        calls = integer(self, "calls", default=10, low=1, high=50)
+        ms = integer(self, "ms", default=1000, low=0, high=5000)
         results = await asyncio.gather(*(self.call(number, ms) for number in range(calls)))
         self.write_json({"results": results})
 
-    async def call(self, number: int, ms: int) -> dict[str, Any]:
+    async def call(self, number: int, ms: int) -> dict[str, object]:
+        url = tornado.httputil.url_concat(settings.SLOW_API_URL, {"call": number, "ms": ms})
         request_id = self.request.headers.get("X-Request-Id")
-        try:
-            response = await AsyncHTTPClient().fetch(
-                url_concat(self.settings["slow_api_url"], {"call": number, "ms": ms}),
-                headers={"X-Request-Id": request_id} if request_id else None,
-                follow_redirects=False,
-                request_timeout=ms / 1000 + 5,
+        headers = {"X-Request-Id": request_id} if request_id else None
+        with suppress(tornado.httpclient.HTTPClientError, OSError, ValueError):
+            response = await tornado.httpclient.AsyncHTTPClient().fetch(
+                url, headers=headers, request_timeout=ms / 1000 + 5, follow_redirects=False
             )
-            result = orjson.loads(response.body)
-        except (HTTPClientError, ValueError) as error:
-            late = isinstance(error, CurlError) and error.errno == pycurl.E_OPERATION_TIMEDOUT
-            raise HTTPError(504 if late else 502, "%r", error) from error
-        if response.code != 200 or not isinstance(result, dict):
-            raise HTTPError(502, "the upstream answered %s %r", response.code, result)
-        return result
+            result = tornado.escape.json_decode(response.body)
+            if response.code == 200 and isinstance(result, dict):
+                return result
+        raise tornado.web.HTTPError(502)
+
+
+def integer(handler: BaseHandler, name: str, *, default: int, low: int, high: int) -> int:
+    with suppress(ValueError):
+        value = int(handler.get_argument(name, str(default)))
+        if low <= value <= high:
+            return value
+    raise tornado.web.HTTPError(400, f"{name} must be an integer from {low} to {high}")

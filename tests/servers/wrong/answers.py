@@ -62,8 +62,7 @@ def problem(status: int, detail: object = None) -> Response:
         return answer(status, "text/html", b"<h1>Error</h1>")
     if status == 400 and fault("plain-400"):
         return answer(status, TEXT, b"bad request")
-    sent = 200 if status == 404 and fault("404-as-200") else status
-    return answer(sent, "application/problem+json", text, **headers)
+    return answer(status, "application/problem+json", text, **headers)
 
 
 class Server:
@@ -95,6 +94,8 @@ class Server:
             return self.last
         if fault("wrong-after-many") and self.served % 100 == 0:
             return answer(200, TEXT, b"?")
+        if fault("odd-status") and response.status == 200:
+            response.status = 206
         compress(request, response)
         if isinstance(response.body, bytes):
             self.last = response
@@ -250,6 +251,9 @@ class Server:
         return result
 
     async def file(self, request: Request, endpoint: str, raw: str) -> Response:
+        told = await self.files.told(request, endpoint, raw)
+        if told is not None:
+            return told
         name = self.decoded(raw)
         if endpoint == "files":
             found = self.files.file(request, name) if name is not None else None
@@ -353,7 +357,7 @@ def switched_answer(request: Request) -> Response | None:
     for question in asked(request, f"{request.method} {target}"[:32]):
         name = switched(question)
         if name is not None and name not in ("as get", "ignored"):
-            return by_name(request, question, name)
+            return by_name(question, name)
     return None
 
 
@@ -369,13 +373,14 @@ def asked(request: Request, line: str) -> list[str]:
     return accepted.get(request.header("accept") or "", [])
 
 
-def by_name(request: Request, question: str, name: str) -> Response:
+def by_name(question: str, name: str) -> Response:
     """The answer of this name."""
     if name == "closed":
         raise Cut
     if name == "with a body":
-        request.method = "GET"  # its body is sent
-        return hello() if question == "head-of-endpoint" else problem(404)
+        response = hello() if question == "head-of-endpoint" else problem(404)
+        response.body_for_head = True
+        return response
     if name.isdigit():
         return problem(int(name))
     if name.startswith("served as "):

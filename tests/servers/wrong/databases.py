@@ -1,11 +1,16 @@
-"""MongoDB and PostgreSQL, with faults."""
+"""MongoDB and PostgreSQL, with faults and switches."""
 
 import asyncio
+import os
+import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import asyncpg
-from faults import fault
+from faults import fault, switched
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
@@ -30,26 +35,37 @@ AGENTS = f"""
 
 class Databases:
     def __init__(self, mongodb_url: str, database_url: str) -> None:
-        self.client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
-            mongodb_url, timeoutMS=2500
-        )
+        self.urls = {"mongodb": mongodb_url, "postgresql": database_url}
+        self.client = self._client()
         self.database = self.client.get_default_database()
-        self.database_url = database_url
         self.pool: asyncpg.Pool | None = None
         self.cache: dict[str, Any] = {}
         self.failed = False
+        self.switches = {name: Switches(name, url) for name, url in self.urls.items()}
+
+    def _client(self) -> AsyncMongoClient[dict[str, Any]]:
+        size = pool_size("mongodb")
+        return AsyncMongoClient(self.urls["mongodb"], timeoutMS=2500, maxPoolSize=size)
 
     async def articles(self, slug: str) -> dict[str, Any] | None:
         if fault("cached-article") and slug in self.cache:
             return dict(self.cache[slug])
-        found = await self.database.articles.find_one({"slug": slug})
+        async with self.switches["mongodb"].operation():
+            found = await self._find(slug)
         self.cache[slug] = dict(found or {})
         return found
+
+    async def _find(self, slug: str) -> dict[str, Any] | None:
+        if switched("mongodb-pool") == "one per request":
+            async with self._client() as client:
+                return await client.get_default_database().articles.find_one({"slug": slug})
+        return await self.database.articles.find_one({"slug": slug})
 
     async def agents(self) -> list[dict[str, Any]]:
         if fault("cached-agents") and "agents" in self.cache:
             return list(self.cache["agents"])
-        self.cache["agents"] = [dict(row) for row in await self._fetch(self._query())]
+        async with self.switches["postgresql"].operation():
+            self.cache["agents"] = [dict(row) for row in await self._fetch(self._query())]
         return list(self.cache["agents"])
 
     def _query(self) -> str:
@@ -60,14 +76,17 @@ class Databases:
         return AGENTS
 
     async def _fetch(self, query: str) -> list[asyncpg.Record]:
-        if fault("agents-connect"):
-            connection = await asyncpg.connect(self.database_url)
+        if fault("agents-connect") or switched("postgresql-pool") == "one per request":
+            connection = await asyncpg.connect(self.urls["postgresql"])
             try:
                 return await connection.fetch(query)
             finally:
                 await connection.close()
         if self.pool is None:
-            self.pool = await asyncpg.create_pool(self.database_url, min_size=0, max_size=10)
+            size = pool_size("postgresql")
+            self.pool = await asyncpg.create_pool(
+                self.urls["postgresql"], min_size=0, max_size=size
+            )
         async with asyncio.timeout(2.5), self.pool.acquire() as connection:
             try:
                 return await connection.fetch(query)
@@ -85,5 +104,87 @@ class Databases:
         """The status while a database is away."""
         self.failed = True
         if fault("outage-stops-everything"):
-            time.sleep(3)
-        return 500 if fault("database-500") else 503
+            time.sleep(6)
+        otherwise = any(switched(f"{name}-starts") == "answers otherwise" for name in self.urls)
+        return 500 if fault("database-500") or otherwise else 503
+
+    @property
+    def waiting(self) -> int:
+        """Operations in flight."""
+        return sum(one.waiting for one in self.switches.values())
+
+
+def pool_size(name: str) -> int:
+    if switched(f"{name}-crowd-connections") == "more":
+        return 100
+    setting = "MONGODB_POOL_SIZE" if name == "mongodb" else "DATABASE_POOL_SIZE"
+    return int(os.environ.get(setting, "10"))
+
+
+class Switches:
+    """What the switches change in an operation on one of the databases."""
+
+    def __init__(self, name: str, url: str) -> None:
+        self.name, self.url = name, url
+        self.waiting = 0
+        self.away_until = 0.0
+        self.watch: asyncio.Task[float] | None = None
+
+    def answer(self, question: str) -> str | None:
+        return switched(f"{self.name}-{question}")
+
+    @asynccontextmanager
+    async def operation(self) -> AsyncIterator[None]:
+        if time.monotonic() < self.away_until:
+            raise ConnectionFailure("switched to be away")
+        self.crowd()
+        await self.cut()
+        self.waiting += 1
+        try:
+            yield
+        except AWAY:
+            await self.failed()
+            raise
+        finally:
+            self.waiting -= 1
+
+    async def failed(self) -> None:
+        if self.answer("password") == "shown":
+            print("cannot use", self.url, file=sys.stderr, flush=True)
+        if self.answer("hangs-recovers") == "not within 10 s":
+            self.away_until = time.monotonic() + 15
+        longer = {"an answer within 12 s": 7.5, "none within 12 s": 15}
+        await asyncio.sleep(longer.get(self.answer("hangs") or "", 0))
+
+    def crowd(self) -> None:
+        answer = self.answer("crowd")
+        if self.waiting > 4 and answer == "some 503":
+            raise ConnectionFailure("too many wait")
+        if self.waiting > 4 and answer == "some fail otherwise":
+            raise RuntimeError("too many wait")
+
+    async def cut(self) -> None:
+        """Fail where the database's connections have been cut since the last operation."""
+        answer = self.answer("cut")
+        if answer in (None, "served"):
+            return
+        if self.watch is None:
+            self.watch = await watch(self.url)
+        elif self.watch.done():
+            longer = answer == "errors for longer"
+            self.away_until = await self.watch + (15 if longer else 0)
+            self.watch = None
+            raise ConnectionFailure("switched to have been cut")
+
+
+async def watch(url: str) -> asyncio.Task[float]:
+    """A connection that does nothing; the task gives the time of its end."""
+    parts = urlsplit(url)
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
+
+    async def end() -> float:
+        await reader.read()
+        writer.close()
+        return time.monotonic()
+
+    return asyncio.ensure_future(end())

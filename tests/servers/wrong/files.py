@@ -1,5 +1,7 @@
-"""Files from a folder and from GridFS, with faults."""
+"""Files from a folder and from GridFS, with faults and other behaviours."""
 
+import asyncio
+import itertools
 import math
 import mimetypes
 import os
@@ -8,10 +10,11 @@ import time
 from collections.abc import AsyncIterator
 from email.utils import formatdate, parsedate_to_datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+from urllib.parse import unquote
 
 from databases import Databases
-from faults import fault
+from faults import fault, switched
 from wire import Cut, Request, Response
 
 TYPES = {
@@ -24,18 +27,63 @@ TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".txt": "text/plain; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
 }
+BYTES = "application/octet-stream"
 PIECE = 1 << 16
+BIG = 50 << 20
+"""Bytes from which on a response is one whose memory is asked about."""
+
+NAMES = {
+    "dotfile": r"files/\..*",
+    "folder": r"files/folder\.txt",
+    "folder-slash": r"files/folder\.txt/",
+    "files-root": r"files/",
+    "link-inside": r"files/link\.txt",
+    "link-outside": r"files/leaving\.txt",
+    "nested-file": r"files/folder\.txt/.+",
+    "encoded-slash": r"files/.*%2f.*",
+    "backslash": r"files/.*%5c.*",
+    "plus-in-name": r"files/.*\+.*",
+    "long-name": r"files/.{1000,}",
+    "nul-in-name": r"files/.*%00.*",
+    "not-utf-8-name": r"files/%ff.*",
+    "gridfs-dot-name": r"gridfs/\..*",
+    "gridfs-encoded-slash": r"gridfs/.*%2f.*",
+}
+"""What a path looks like that a question about names asks for."""
+
+RANGES = {
+    "range": r"bytes=20-29",
+    "range-suffix": r"bytes=-10",
+    "range-suffix-long": r"bytes=-\d{5,}",
+    "range-past-end": r"bytes=\d{5,}-",
+    "content-range-in-416": r"bytes=\d{5,}-",
+    "several-ranges": r".*,.*",
+    "malformed-range": r"bytes=abc",
+    "reversed-range": r"bytes=5-2",
+    "unknown-range-unit": r"lines=.*",
+}
+"""What a Range header looks like that a question is about."""
+
+STATUSES = {"a plus": 404, "not found": 404, "refused": 400, "redirected": 308, "failed": 500}
+
+ONE = {"under 64 MB": 32, "under 256 MB": 128, "more": 300}
+TEN = {"under 64 MB": 3, "under 512 MB": 20, "more": 60}
+"""Megabytes that a response holds, for one client and for each of ten."""
 
 
-def matches(value: str, etag: str, prefix: str) -> bool:
-    """Whether If-None-Match holds ``etag`` by weak comparison (RFC 9110, section 13.1.2)."""
-    if value.strip() == "*":
-        return True
-    tags = re.findall(r'(W/)?("[^"]*")', value)
-    if fault(f"{prefix}if-none-match-one"):
-        tags = tags[:1]
-    return any(tag == etag and not (weak and fault("if-none-match-strong")) for weak, tag in tags)
+def is_switched(answer: str, *questions: str) -> bool:
+    """Whether one of the questions is switched to this answer."""
+    return any(switched(question) == answer for question in questions)
+
+
+def plain(status: int, **headers: str) -> Response:
+    return Response(status, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def whole(headers: dict[str, str], body: bytes, status: int = 200) -> Response:
+    return Response(status, headers, body, len(body))
 
 
 class Files:
@@ -43,196 +91,404 @@ class Files:
         self.folder = folder.resolve()
         self.databases = databases
         self.cache: dict[str, bytes] = {}
-        self.count = 0
+        self.loads = 0
+
+    # Names that a question is about
+
+    async def told(self, request: Request, endpoint: str, raw: str) -> Response | None:
+        """What such a name gets that is switched to an answer; ``raw`` is still encoded."""
+        for question, form in NAMES.items():
+            answer = switched(question)
+            if answer and re.fullmatch(form, f"{endpoint}/{raw}", re.IGNORECASE):
+                return await self.as_told(request, endpoint, raw, answer)
+        return None
+
+    async def as_told(
+        self, request: Request, endpoint: str, raw: str, answer: str
+    ) -> Response | None:
+        if answer == "closed":
+            raise Cut
+        if answer == "listed":
+            listed = "\n".join(path.name for path in (self.folder / unquote(raw)).iterdir())
+            return whole({"Content-Type": TYPES[".txt"]}, listed.encode())
+        if answer in ("served", "a space") and endpoint == "gridfs":
+            return await self.gridfs(request, unquote(raw))
+        if answer in ("served", "a space"):
+            name = unquote(raw).replace("\\", "/").replace("+", " ").partition("\0")[0]
+            return whole({"Content-Type": BYTES}, (self.folder / name).read_bytes())
+        return plain(STATUSES.get(answer) or int(answer), Location="/index")
 
     # From a folder
 
     def file(self, request: Request, name: str) -> Response | None:
-        self.count += 1
+        if "\0" in name or len(os.fsencode(name)) > 255:
+            return None
         path = Path(os.path.normpath(self.folder / name))
-        if name.startswith(".") and not fault("dotfile-served", "path-escape"):
+        inside = path.resolve().is_relative_to(self.folder) and not name.startswith(".")
+        if not (inside or fault("path-escape")) or not path.is_file():
             return None
-        if "\0" in name:
-            return None
-        resolved = path.resolve()
-        inside = resolved.is_relative_to(self.folder)
-        followed = path.is_symlink() and fault("link-followed")
-        if not (inside or followed or fault("path-escape")):
-            return None
-        if path.is_dir() and fault("directory-served"):
-            return self.whole({"Content-Type": TYPES[".txt"]}, b"inside.txt")
-        if not path.is_file():
-            return None
-        opened = path.open("rb")
-        stat = os.fstat(opened.fileno())
-        return self.conditional(request, name, opened, stat)
+        if request.method == "HEAD" and (wrong := self.head(request, path.stat().st_size)):
+            return wrong
+        headers = self.described(path) | self.validators(path)
+        if self.is_not_modified(request, path, headers):
+            is_told = "ETag" in headers and not is_switched("without it", "etag-in-304")
+            return Response(304, {"ETag": headers["ETag"]} if is_told else {})
+        return self.ranged(request, path, headers)
 
-    def whole(self, headers: dict[str, str], body: bytes) -> Response:
-        return Response(200, headers, body, len(body))
+    def head(self, request: Request, size: int) -> Response | None:
+        """A response to HEAD that is not as GET's, where the question is switched to one."""
+        question = "file-head" if request.target.startswith("/files") else "gridfs-head"
+        lengths = {"no length": None, "another length": size + 1}
+        match switched(question):
+            case "no length" | "another length" as answer:
+                return Response(200, {"Content-Type": BYTES}, b"", lengths[answer])
+            case "405" | "404" as status:
+                return plain(int(status), Allow="GET")
+        return None
 
-    def conditional(
-        self, request: Request, name: str, opened: IO[bytes], stat: os.stat_result
-    ) -> Response:
+    def described(self, path: Path) -> dict[str, str]:
+        """The headers that say what a file is."""
+        suffix = path.suffix
+        content_type = BYTES if fault("type-octet-stream") else TYPES.get(suffix, BYTES)
+        by_suffix = {".js": "type-js", ".webp": "type-webp", "": "type-without-extension"}
+        if answer := switched(by_suffix.get(suffix, "")):
+            content_type = {"another type": "application/x-other", "none": ""}.get(answer, answer)
+        charset = switched("text-charset")
+        if charset == "none" or (charset == "some of them" and suffix == ".css"):
+            content_type = content_type.partition(";")[0]
+        if charset == "another":
+            content_type = content_type.replace("utf-8", "iso-8859-1")
+        headers = {"Content-Type": content_type} if content_type else {}
+        if (disposition := switched("content-disposition")) in ("inline", "attachment"):
+            headers["Content-Disposition"] = f'{disposition}; filename="{path.name}"'
+        caching = {
+            "checked each time": "no-cache",
+            "kept for a while": "public, max-age=3600",
+            "never stored": "no-store",
+        }
+        if (answer := switched("cache-control")) in caching:
+            headers["Cache-Control"] = caching[answer]
+        return headers
+
+    # Validators and conditions
+
+    def validators(self, path: Path) -> dict[str, str]:
+        stat = path.stat()
         etag = f'"{stat.st_mtime_ns:x}-{stat.st_size:x}"'
-        if fault("etag-changes"):
-            etag = f'"{self.count}"'
-        if fault("etag-of-name"):
-            etag = f'"{name}"'
-        modified = math.ceil(stat.st_mtime)
-        headers = {"Content-Type": self.type_of(name), "ETag": etag, "Accept-Ranges": "bytes"}
-        headers["Last-Modified"] = formatdate(
-            time.time() if fault("file-date-now") else modified, usegmt=True
-        )
-        for header, missing in (
-            ("ETag", "file-without-etag"),
-            ("Last-Modified", "file-without-date"),
-            ("Accept-Ranges", "file-without-accept-ranges"),
-        ):
-            if fault(missing):
-                del headers[header]
-        if self.is_not_modified(request, etag, stat, modified):
-            opened.close()
-            sent = {} if fault("304-without-etag") else {"ETag": etag}
-            return Response(304, sent)
-        return self.ranged(request, name, opened, stat.st_size, headers)
+        match switched("etag-strength"):
+            case "weak":
+                etag = f"W/{etag}"
+            case "malformed":
+                etag = etag.strip('"')
+        rounding = {"rounded up": math.ceil, "rounded to the nearest": round}
+        rounded = rounding.get(switched("date-fraction") or "", math.floor)
+        date = rounded(stat.st_mtime)
+        if is_switched("another date", "date-fraction"):
+            date = time.time()
+        sent = {"ETag": etag, "Last-Modified": formatdate(date, usegmt=True)}
+        missing = {
+            "ETag": is_switched("date", "file-validators")
+            or is_switched("none", "etag-strength")
+            or is_switched("no etag", "if-none-match", "if-none-match-list", "etag-in-304"),
+            "Last-Modified": is_switched("etag", "file-validators")
+            or is_switched("no date", "if-modified-since", "date-fraction"),
+        }
+        if is_switched("none", "file-validators") or is_switched("no validator", "if-range"):
+            return {}
+        return {name: value for name, value in sent.items() if not missing[name]}
 
-    def type_of(self, name: str) -> str:
-        if fault("machine-types"):
-            return mimetypes.guess_type(name)[0] or "application/octet-stream"
-        content_type = TYPES.get(Path(name).suffix, "application/octet-stream")
-        return content_type.split(";")[0] if fault("type-without-charset") else content_type
-
-    def is_not_modified(
-        self, request: Request, etag: str, stat: os.stat_result, modified: float
-    ) -> bool:
+    def is_not_modified(self, request: Request, path: Path, headers: dict[str, str]) -> bool:
         tags, since = request.header("if-none-match"), request.header("if-modified-since")
-        since_first = fault("if-modified-since-first") and since is not None
-        if tags is not None and not since_first and not fault("if-none-match-ignored"):
-            return matches(tags, etag, "")
-        if since is None or fault("if-modified-since-ignored"):
+        changed = {"changing.txt": "changed-file", "overwritten.txt": "changed-within-second"}
+        if (tags or since) and is_switched("304", changed.get(path.name, "")):
+            return True
+        if is_switched("no 304", "etag-in-304"):
+            return False
+        modified = headers.get("Last-Modified")
+        date_decides = is_switched("304", "two-conditions") and since is not None
+        if tags is not None and not date_decides:
+            question = "if-none-match-list" if "," in tags else "if-none-match"
+            question = "if-none-match-any" if tags == "*" else question
+            matches = tags == "*" or ("ETag" in headers and headers["ETag"] in tags)
+            return matches and not is_switched("200", question)
+        if since is None or modified is None or is_switched("200", "if-modified-since"):
             return False
         try:
-            date = parsedate_to_datetime(since).timestamp()
-        except ValueError:
-            return fault("if-modified-since-always")
-        if fault("if-modified-since-fraction"):
-            return stat.st_mtime + 0.001 <= math.floor(date) - 0.999
-        return modified <= date or fault("if-modified-since-always")
+            return parsedate_to_datetime(modified) <= parsedate_to_datetime(since)
+        except (ValueError, TypeError):
+            return False
 
-    def ranged(
-        self, request: Request, name: str, opened: IO[bytes], size: int, headers: dict[str, str]
-    ) -> Response:
-        value = request.header("range")
-        if request.header("if-range") and not fault("if-range-ignored"):
+    # Ranges
+
+    def ranged(self, request: Request, path: Path, headers: dict[str, str]) -> Response:
+        value, size = request.header("range"), path.stat().st_size
+        if request.method == "HEAD" or not self.is_part_due(request, headers):
             value = None
-        if value is None or request.method == "HEAD" or fault("range-ignored"):
-            return self.sent(name, opened, 0, size, 200, headers)
-        form = re.fullmatch(r"bytes=(\d*)-(\d*)", value)
-        if "," in value and fault("ranges-first-only"):
-            return self.sent(name, opened, 1, 10, 206, headers | {"Content-Type": "text/plain"})
-        if form is None or form.groups() == ("", ""):
-            if fault("range-malformed-400") and "," not in value:
-                return Response(400, {"Content-Type": "text/plain"}, b"", 0)
-            if fault("range-malformed-206"):
-                return self.sent(name, opened, 0, 1, 206, headers)
-            return self.sent(name, opened, 0, size, 200, headers)
-        first, last = form.groups()
-        if first and last and int(first) > int(last):
-            return self.sent(name, opened, 0, size, 200, headers)
-        if first or fault("range-suffix-as-start"):
-            start, end = int(first or last), min(int((first and last) or size), size - 1)
-        else:
-            start, end = max(size - int(last), 0), size - 1
-        if start >= size or (fault("range-past-end-416") and last and int(last) >= size):
-            told = (
-                {} if fault("416-without-content-range") else {"Content-Range": f"bytes */{size}"}
-            )
-            return Response(416, told)
-        if not fault("range-without-content-range"):
-            headers["Content-Range"] = f"bytes {start}-{end}/{size}"
-        length = end - start + (0 if fault("range-off-by-one") and end > start else 1)
-        return self.sent(name, opened, start, length, 206, headers)
+        if value is None:
+            return self.all_of(path, headers)
+        for question, form in RANGES.items():
+            if (answer := switched(question)) and re.fullmatch(form, value):
+                told = self.range_as_told(question, answer, path, headers)
+                if told is not None:
+                    return told
+        if request.header("if-range") and is_switched("wrong part", "if-range"):
+            return self.wrong_part(path, headers)
+        ranges = self.parsed(value, size)
+        if ranges is None:
+            return self.all_of(path, headers)
+        if not ranges:
+            return plain(416, Content_Range=f"bytes */{size}")
+        if len(ranges) == 1:
+            return self.part(path, headers, *ranges[0])
+        return self.multipart(path, ranges)
 
-    def sent(
-        self,
-        name: str,
-        opened: IO[bytes],
-        start: int,
-        length: int,
-        status: int,
-        headers: dict[str, str],
-    ) -> Response:
-        if fault("file-cached"):
-            body = self.cache.setdefault(name, opened.read())
-            return Response(status, headers, body[start : start + length], len(body))
+    def is_part_due(self, request: Request, headers: dict[str, str]) -> bool:
+        validator = request.header("if-range")
+        if validator is None:
+            return True
+        if validator in headers.values():
+            return not is_switched("200", "if-range")
+        other = "if-range-other-etag" if '"' in validator else "if-range-other-date"
+        return is_switched("206", other)
+
+    def range_as_told(
+        self, question: str, answer: str, path: Path, headers: dict[str, str]
+    ) -> Response | None:
+        """The response to a range whose question is switched; None if it is the right one."""
+        match answer:
+            case "206" if question in ("malformed-range", "reversed-range", "unknown-range-unit"):
+                return self.part(path, headers, 0, 9)
+            case "200" | "whole":
+                return self.all_of(path, headers)
+            case "416" | "400":
+                return plain(int(answer))
+            case "failed":
+                return plain(500)
+            case "closed":
+                raise Cut
+            case "without it":
+                return plain(416)
+            case "malformed":
+                return plain(416, Content_Range=f"*/{path.stat().st_size}")
+            case "no 416":
+                return plain(400)
+            case "wrong part":
+                return self.wrong_part(path, headers)
+            case "first only":
+                return self.part(path, headers, 0, 9)
+            case "joined":
+                return self.part(path, headers, 0, 2009)
+        return None
+
+    def wrong_part(self, path: Path, headers: dict[str, str]) -> Response:
+        """Ten bytes, and a Content-Range that is not theirs."""
+        right = self.part(path, headers, 40, 49)
+        return whole(right.headers, path.read_bytes()[30:40], 206)
+
+    def parsed(self, value: str, size: int) -> list[tuple[int, int]] | None:
+        """Which of the ranges a file of this size has; None if they are no ranges."""
+        if not re.fullmatch(r"bytes=RANGE(, *RANGE)*".replace("RANGE", r"(\d+-\d*|-\d+)"), value):
+            return None
+        ranges = []
+        for one in value.removeprefix("bytes=").split(","):
+            first, _, last = one.strip().partition("-")
+            if not first:
+                ranges.append((max(size - int(last), 0), size - 1))
+            elif last and int(first) > int(last):
+                return None
+            else:
+                ranges.append((int(first), min(int(last or size), size - 1)))
+        return [(first, last) for first, last in ranges if first <= last]
+
+    def part(self, path: Path, headers: dict[str, str], first: int, last: int) -> Response:
+        length = last - first + 1
+        told = headers | {"Content-Range": f"bytes {first}-{last}/{path.stat().st_size}"}
+        return Response(206, told, self.pieces(path, first, length), length)
+
+    def multipart(self, path: Path, ranges: list[tuple[int, int]]) -> Response:
+        content, parts = path.read_bytes(), []
+        for first, last in ranges:
+            told = f"--parts\r\nContent-Range: bytes {first}-{last}/{len(content)}\r\n\r\n"
+            parts.append(told.encode() + content[first : last + 1] + b"\r\n")
+        body = b"".join([*parts, b"--parts--\r\n"])
+        return whole({"Content-Type": "multipart/byteranges; boundary=parts"}, body, 206)
+
+    # Bodies
+
+    def all_of(self, path: Path, headers: dict[str, str]) -> Response:
+        """The whole file."""
+        if fault("file-cached") or is_switched(
+            "old bytes", "changed-file", "changed-within-second"
+        ):
+            return whole(headers, self.cache.setdefault(path.name, path.read_bytes()))
         if fault("file-text-newlines") and headers["Content-Type"].startswith("text/"):
-            body = opened.read().replace(b"\n", b"\r\n")
-            return Response(status, headers, body, len(body))
-        return Response(status, headers, self.pieces(opened, start, length), length)
+            return whole(headers, path.read_bytes().replace(b"\n", b"\r\n"))
+        if fault("file-other-byte"):
+            return whole(headers, path.read_bytes()[:-1] + b"?")
+        if is_switched("complete", "file-cut-short"):
+            return whole(headers, path.read_bytes())
+        size = path.stat().st_size
+        pieces = self.pieces(path, 0, size)
+        if is_switched("until the end", "file-framing"):
+            return Response(200, headers | {"Connection": "close"}, self.closed(pieces), None)
+        if is_switched("chunked", "file-framing") or is_switched(
+            "looks complete", "file-cut-short"
+        ):
+            chunked = headers | {"Transfer-Encoding": "chunked"}
+            return Response(200, chunked, self.chunked(pieces), None)
+        return Response(200, headers, pieces, size)
 
-    async def pieces(self, opened: IO[bytes], start: int, length: int) -> AsyncIterator[bytes]:
-        with opened:
-            while length > 0:
-                piece = os.pread(opened.fileno(), min(PIECE, length), start)
-                if not piece:
-                    if fault("truncation-kills"):
-                        os._exit(1)
-                    if fault("truncation-hangs"):
-                        time.sleep(9)
-                    raise Cut
-                start, length = start + len(piece), length - len(piece)
-                yield piece
+    async def chunked(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for piece in pieces:
+            yield b"%x\r\n%s\r\n" % (len(piece), piece)
+        yield b"0\r\n\r\n"
+
+    async def closed(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for piece in pieces:
+            yield piece
+        raise Cut
+
+    async def pieces(self, path: Path, start: int, length: int) -> AsyncIterator[bytes]:
+        with path.open("rb") as opened:
+            async with Load(self, "file", length):
+                while length > 0:
+                    piece = os.pread(opened.fileno(), min(PIECE, length), start)
+                    if not piece:
+                        piece = await self.cut_short(min(PIECE, length))
+                    if not piece:
+                        return
+                    start, length = start + len(piece), length - len(piece)
+                    yield piece
+
+    async def cut_short(self, missing: int) -> bytes:
+        """What is sent for bytes that the file no longer has; nothing to stop without a word."""
+        if fault("truncation-kills"):
+            os._exit(1)
+        match switched("file-cut-short"):
+            case "padded":
+                return bytes(missing)
+            case "looks complete" | "goes on":
+                return b""
+            case "hangs":
+                await asyncio.sleep(10)
+        raise Cut
 
     # From GridFS
 
     async def gridfs(self, request: Request, name: str) -> Response | None:
         if fault("gridfs-cached") and name in self.cache:
-            return self.whole(dict(self.headers), self.cache[name])
+            return whole(dict(self.headers), self.cache[name])
         order = 1 if fault("gridfs-oldest") else -1
         stored = await self.databases.stored().find_one(
             {"filename": name}, sort=[("uploadDate", order)]
         )
         if stored is None:
             return None
-        self.count += 1
-        etag = f'"{stored["_id"]}"'
-        if fault("gridfs-etag-changes"):
-            etag = f'"{self.count}"'
-        if fault("gridfs-etag-of-name"):
-            etag = f'"{name}"'
+        if request.method == "HEAD" and (wrong := self.head(request, stored["length"])):
+            return wrong
+        headers = self.gridfs_headers(stored)
+        if headers is None:
+            return plain(500)
         tags = request.header("if-none-match")
-        if tags and not fault("gridfs-if-none-match-ignored") and matches(tags, etag, "gridfs-"):
-            return Response(304, {} if fault("gridfs-304-without-etag") else {"ETag": etag})
-        return self.revision(request, stored, etag)
+        if tags and tags == headers.get("ETag") and not is_switched("200", "gridfs-if-none-match"):
+            return Response(304, {"ETag": tags})
+        answer = switched("gridfs-range") if request.header("range") else None
+        if answer in ("206", "wrong part"):
+            return await self.gridfs_part(stored, headers, answer)
+        return await self.revision(stored, headers)
 
-    def revision(self, request: Request, stored: dict[str, Any], etag: str) -> Response:
-        content_type = stored["metadata"]["contentType"]
+    def gridfs_headers(self, stored: dict[str, Any]) -> dict[str, str] | None:
+        """None if the server has a fault of its own instead."""
+        content_type = (stored.get("metadata") or {}).get("contentType")
+        guessed = mimetypes.guess_type(stored["filename"])[0] or "text/plain"
+        if content_type is None:
+            answer = switched("gridfs-no-metadata") or BYTES
+            if answer == "failed":
+                return None
+            content_type = {"by the name": guessed, "another type": "None", "none": ""}.get(
+                answer, answer
+            )
         if fault("gridfs-type-guessed"):
-            content_type = mimetypes.guess_type(stored["filename"])[0] or "text/plain"
-        headers = {"Content-Type": content_type, "ETag": etag}
-        if fault("gridfs-without-etag"):
-            del headers["ETag"]
-        if fault("gridfs-last-modified"):
-            headers["Last-Modified"] = formatdate(usegmt=True)
-        if fault("gridfs-range") and request.header("range"):
-            return Response(206, headers, b"part", 4)
+            content_type = guessed
+        headers = {"Content-Type": content_type} if content_type else {}
+        sent = switched("gridfs-validators") or "etag"
+        if sent in ("etag", "both") and not is_switched("no etag", "gridfs-if-none-match"):
+            headers["ETag"] = f'"{stored["_id"]}"'
+        if sent in ("date", "both"):
+            headers["Last-Modified"] = formatdate(stored["uploadDate"].timestamp(), usegmt=True)
+        return headers
+
+    async def gridfs_part(
+        self, stored: dict[str, Any], headers: dict[str, str], answer: str
+    ) -> Response:
+        content = await self.content(stored)
+        told = headers | {"Content-Range": f"bytes 20-29/{len(content)}"}
+        return whole(told, content[20:30] if answer == "206" else content[30:40], 206)
+
+    async def revision(self, stored: dict[str, Any], headers: dict[str, str]) -> Response:
         length = stored["length"]
         if fault("gridfs-truncated"):
             length = min(length, stored["chunkSize"])
         self.headers = headers
+        missing = ("gridfs-missing-chunk", "gridfs-missing-end")
+        if is_switched("looks complete", *missing) or is_switched("failed", *missing):
+            content = await self.content(stored)
+            if len(content) < length and is_switched("failed", *missing):
+                return plain(500)
+            return whole(headers, content)
         return Response(200, headers, self.chunks(stored, length), length)
 
+    async def content(self, stored: dict[str, Any]) -> bytes:
+        """As much of a file as there is."""
+        found = self.databases.chunks().find({"files_id": stored["_id"]}, sort=[("n", 1)])
+        return b"".join([chunk["data"] async for chunk in found])
+
     async def chunks(self, stored: dict[str, Any], length: int) -> AsyncIterator[bytes]:
+        if fault("gridfs-cached"):
+            self.cache[stored["filename"]] = await self.content(stored)
+            yield self.cache[stored["filename"]]
+            return
         found = self.databases.chunks().find(
             {"files_id": stored["_id"]}, sort=[("n", 1)], batch_size=4
         )
-        if fault("gridfs-cached"):
-            data = b"".join([chunk["data"] async for chunk in found])
-            self.cache[stored["filename"]] = data
-            yield data
-            return
-        async for chunk in found:
-            yield chunk["data"][:length]
-            length -= len(chunk["data"])
-            if length <= 0:
+        async with Load(self, "gridfs", length):
+            for number in itertools.count():
+                chunk = await anext(found, None)
+                if chunk is None or chunk["n"] != number:
+                    await self.missing("end" if chunk is None else "chunk")
+                    return
+                yield chunk["data"][:length]
+                length -= len(chunk["data"])
+                if length <= 0:
+                    return
+
+    async def missing(self, what: str) -> None:
+        """Do what is to be done where a chunk is missing, or the end; returns to go on without."""
+        match switched(f"gridfs-missing-{what}"):
+            case "goes on":
                 return
+            case "hangs":
+                await asyncio.sleep(10)
+            case "dies":
+                os._exit(1)
+        raise Cut
+
+
+class Load:
+    """Memory that a big response holds, or the time that it waits, as the questions have it."""
+
+    def __init__(self, files: Files, part: str, length: int) -> None:
+        self.files, self.one, self.ten = files, f"{part}-memory", f"{part}-memory-ten"
+        self.is_big = length > BIG
+
+    async def __aenter__(self) -> None:
+        if not self.is_big:
+            return
+        self.files.loads += 1
+        if self.files.loads > 1 and is_switched("one at a time", self.ten):
+            await asyncio.sleep(8)
+        megabytes = ONE.get(switched(self.one) or "", 0) + TEN.get(switched(self.ten) or "", 0)
+        self.held = b"x" * (megabytes << 20)
+
+    async def __aexit__(self, *_: object) -> None:
+        self.held = b""

@@ -2,7 +2,8 @@
 
 It is written apart from every other server, on bare sockets, so that each fault can be put exactly
 where it belongs. The suite's own tests show that it passes as it is, and that every check fails
-when one of the faults that it claims to catch is switched on.
+when one of the faults that it claims to catch is switched on. It can be switched to every answer
+of every question of `behaviours.toml`, too.
 """
 
 import asyncio
@@ -11,113 +12,166 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from answers import Server
 from databases import Databases
-from faults import fault
-from wire import Connection
+from faults import fault, switched
+from worker import Worker
+
+SETTINGS: dict[str, Callable[[str], bool]] = {
+    "HOST": bool,
+    "PORT": lambda value: value.isdigit() and int(value) < 65536,
+    "WORKERS": lambda value: value.isdigit() and int(value) > 0,
+    "FILES_DIR": lambda value: Path(value).is_dir(),
+    "MONGODB_URL": lambda value: value.startswith("mongodb://"),
+    "DATABASE_URL": lambda value: value.startswith("postgresql://"),
+    "SLOW_API_URL": lambda value: value.startswith("http://"),
+}
 
 
-def setting(name: str, default: str = "") -> str:
-    value = os.environ.get(name, default)
-    good = {
-        "PORT": lambda: value.isdigit() and int(value) < 65536,
-        "WORKERS": lambda: value.isdigit() and int(value) > 0,
-        "MONGODB_URL": lambda: value.startswith("mongodb://"),
-        "DATABASE_URL": lambda: value.startswith("postgresql://"),
-        "FILES_DIR": lambda: Path(value).is_dir(),
-        "SLOW_API_URL": lambda: value.startswith("http://"),
-        "HOST": lambda: bool(value),
-    }[name]
-    if not good() and not fault("bad-setting-accepted"):
-        told = (
-            "a setting is bad" if fault("bad-setting-unnamed") else f"bad setting: {name}={value}"
-        )
-        print(f"Trace\n{told}" if fault("bad-setting-trace") else told, file=sys.stderr)
-        sys.exit(1 if fault("bad-setting-status-1") else 2)
-    if not good():
+def read_settings() -> dict[str, str]:
+    values = {name: os.environ.get(name, "") for name in SETTINGS}
+    bad = [name for name, is_good in SETTINGS.items() if not is_good(values[name])]
+    if bad and fault("bad-setting-accepted"):
         time.sleep(60)
-    return value
+    if bad:
+        refuse({name: values[name] for name in bad})
+    return values
 
 
-async def serve(listener: socket.socket, server: Server) -> None:
-    asked, stopping = asyncio.Event(), asyncio.Event()
-    connections: set[asyncio.Task[None]] = set()
+def refuse(bad: dict[str, str]) -> None:
+    names = list(bad) if switched("bad-settings-together") == "all at once" else list(bad)[:1]
+    if switched("bad-setting-password") == "shown":
+        names = [f"{name}={bad[name]}" for name in names]
+    before = {
+        "several lines": "it cannot start\n",
+        "a traceback": "Traceback (most recent call last):\n",
+    }.get(switched("bad-setting-output") or "", "")
+    named = "a setting is bad" if fault("bad-setting-unnamed") else f"bad: {', '.join(names)}"
+    print(f"{before}{named}", file=sys.stderr)
+    status = {"1": 1, "another": 3}.get(switched("bad-setting-status") or "", 2)
+    sys.exit(0 if fault("bad-setting-status-0") else status)
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        connections.add(task)
-        task.add_done_callback(connections.discard)
-        await Connection(reader, writer, server.handle, stopping).run()
 
-    loop = asyncio.get_running_loop()
-    if not fault("stops-at-once"):
-        loop.add_signal_handler(signal.SIGTERM, asked.set)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    serving = await asyncio.start_server(connected, sock=listener, limit=1 << 20)
-    await asked.wait()
-    if fault("accepts-while-stopping"):
-        await asyncio.sleep(4)
-    stopping.set()
-    serving.close()
-    if connections:
-        await asyncio.wait(connections, timeout=10)
+def wait_for_databases(settings: dict[str, str]) -> None:
+    for name, setting in (("mongodb", "MONGODB_URL"), ("postgresql", "DATABASE_URL")):
+        parts = urlsplit(settings[setting])
+        answer = switched(f"{name}-starts")
+        while answer in ("ends", "serves nothing"):
+            try:
+                socket.create_connection((parts.hostname or "", parts.port or 0)).close()
+                break
+            except OSError:
+                if answer == "ends":
+                    raise
+                time.sleep(0.2)
 
 
 def work(listener: socket.socket, settings: dict[str, str]) -> None:
-    databases = Databases(settings["MONGODB_URL"], settings["DATABASE_URL"])
-    server = Server(databases, Path(settings["FILES_DIR"]), settings["SLOW_API_URL"])
-    asyncio.run(serve(listener, server))
+    async def run() -> None:
+        databases = Databases(settings["MONGODB_URL"], settings["DATABASE_URL"])
+        server = Server(databases, Path(settings["FILES_DIR"]), settings["SLOW_API_URL"])
+        await Worker(server).run(listener)
+
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asyncio.run(run())
 
 
-def start(listener: socket.socket, settings: dict[str, str]) -> int:
-    pid = os.fork()
-    if pid == 0:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        status = 0
-        try:
-            work(listener, settings)
-        except SystemExit:
-            status = 1
-        os._exit(status)
-    return pid
+class Parent:
+    """The first process: it starts the workers, replaces them and ends them."""
+
+    def __init__(self, listener: socket.socket, settings: dict[str, str]) -> None:
+        self.listener, self.settings = listener, settings
+        self.workers: set[int] = set()
+        self.retired: set[int] = set()
+        self.stopped_by: signal.Signals | None = None
+
+    def start(self) -> None:
+        pid = os.fork()
+        if pid == 0:
+            status = 0
+            try:
+                work(self.listener, self.settings)
+            except SystemExit:
+                status = 1
+            os._exit(status)
+        self.workers.add(pid)
+
+    def tell(self, number: signal.Signals) -> None:
+        for pid in self.workers:
+            os.kill(pid, number)
+
+    def run(self, count: int) -> int:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda got, _: self.stop(signal.Signals(got)))
+        signal.signal(signal.SIGHUP, lambda *_: self.hang_up())
+        for _ in range(count):
+            self.start()
+        while self.workers:
+            pid, _ = os.wait()
+            self.workers.discard(pid)
+            if self.stopped_by is None and pid not in self.retired:
+                self.replace()
+        return self.status()
+
+    def replace(self) -> None:
+        answer = switched("killed-worker-others")
+        if answer == "none":
+            self.listener.close()
+            self.tell(signal.SIGKILL)
+            os._exit(1)
+        if answer == "some fail":
+            self.tell(signal.SIGUSR1)
+        elif not fault("workers-unsupervised"):
+            self.start()
+
+    def stop(self, number: signal.Signals) -> None:
+        if fault("stops-never"):
+            return
+        self.stopped_by = number
+        new = switched("stopping-new-connection")
+        if new not in ("accepted and left", "accepted and served"):
+            self.listener.close()
+        if fault("leaves-children"):
+            os._exit(0)
+        in_flight = switched(f"{number.name.lower()}-in-flight")
+        if in_flight == "an error":
+            self.tell(signal.SIGUSR2)
+        cut = in_flight == "cut" or new == "ends at once"
+        self.tell(signal.SIGKILL if cut else signal.SIGTERM)
+
+    def hang_up(self) -> None:
+        if switched("sighup") == "ends":
+            self.stop(signal.SIGTERM)
+        if switched("sighup") == "reloads":
+            old = set(self.workers)
+            self.retired |= old
+            for pid in old:
+                self.start()
+                os.kill(pid, signal.SIGTERM)
+
+    def status(self) -> int:
+        assert self.stopped_by is not None or fault("workers-unsupervised")
+        number = self.stopped_by or signal.SIGTERM
+        answer = switched(f"{number.name.lower()}-status")
+        return {"the signal's": 128 + number, "another": 7}.get(answer or "", 0)
 
 
 def main() -> None:
-    names = ("HOST", "PORT", "WORKERS", "FILES_DIR", "MONGODB_URL", "DATABASE_URL", "SLOW_API_URL")
-    settings = {name: setting(name, "1" if name == "WORKERS" else "") for name in names}
-    if fault("needs-database-at-start"):
-        parts = urlsplit(settings["DATABASE_URL"])
-        socket.create_connection((parts.hostname or "", parts.port or 5432)).close()
-    listener = socket.create_server(
-        (settings["HOST"], int(settings["PORT"])), backlog=1024, reuse_port=False
-    )
+    settings = read_settings()
+    wait_for_databases(settings)
+    host = "0.0.0.0" if switched("listens") == "all addresses" else settings["HOST"]
+    listener = socket.create_server((host, int(settings["PORT"])), backlog=1024, reuse_port=False)
+    if switched("log-start") == "lines":
+        print("serving at port", settings["PORT"], flush=True)
+    if "one process" in (switched("killed-worker-others"), switched("killed-worker-in-flight")):
+        return work(listener, settings)
     count = 1 if fault("workers-ignored") else int(settings["WORKERS"])
-    workers = {start(listener, settings) for _ in range(count)}
-    stopping = False
-
-    def stop(*_: object) -> None:
-        nonlocal stopping
-        if fault("stops-never"):
-            return
-        stopping = True
-        if fault("leaves-children"):
-            listener.close()
-            os._exit(0)
-        for pid in workers:
-            os.kill(pid, signal.SIGTERM)
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-    while workers:
-        pid, _ = os.wait()
-        workers.discard(pid)
-        if not stopping and not fault("workers-unsupervised"):
-            workers.add(start(listener, settings))
-    sys.exit(143 if fault("stops-with-143") else 0)
+    sys.exit(Parent(listener, settings).run(count))
 
 
 main()

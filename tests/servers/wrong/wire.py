@@ -1,17 +1,29 @@
-"""HTTP/1.1 on the wire, read strictly (RFC 9112), with faults."""
+"""HTTP/1.1 on the wire, read strictly (RFC 9112), with faults and with other answers.
+
+What is wrong with a request is recognised and named as the questions name it, and refused, unless
+the server is switched to another answer to just this question.
+"""
 
 import asyncio
+import contextlib
+import os
 import re
 import time
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from email.utils import formatdate
+from http import HTTPStatus
 
-from faults import fault
+import faults
+from faults import fault, switched
 
-REQUEST_LINE = re.compile(rb"([A-Za-z]+) ([!-~]+) HTTP/(\d)\.(\d)")
 HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*")
+LONGEST_LINE = 16 * 1024
 LONGEST_HEAD = 32 * 1024
+MOST_HEADERS = 200
+LONGEST_BODY = 1 << 20
+CLOSES = "closes after each response"
 
 
 @dataclass
@@ -22,9 +34,15 @@ class Request:
     headers: list[tuple[str, str]]
     body: bytes = b""
 
+    def values(self, name: str) -> list[str]:
+        return [value for key, value in self.headers if key == name]
+
     def header(self, name: str) -> str | None:
-        values = [value for key, value in self.headers if key == name]
+        values = self.values(name)
         return ", ".join(values) if values else None
+
+    def drop(self, name: str) -> None:
+        self.headers = [(key, value) for key, value in self.headers if key != name]
 
 
 @dataclass
@@ -32,13 +50,31 @@ class Response:
     status: int
     headers: dict[str, str]
     body: bytes | AsyncIterator[bytes] = b""
-    length: int = 0
-    extra: dict[str, str] = field(default_factory=dict)
+    length: int | None = 0
+    """The Content-Length, unless the headers have one; None for none."""
+    body_for_head: bool = False
+    """Whether the body is sent in response to HEAD, too."""
 
 
 class Refused(Exception):
     def __init__(self, status: int) -> None:
         self.status = status
+
+
+class Closes(Exception):
+    """The connection ends without a response."""
+
+
+class Waits(Exception):
+    """Nothing more is answered on the connection, which is left open."""
+
+
+class Last(Exception):
+    """The request is answered, and nothing behind its head is read."""
+
+
+class Speaks(Exception):
+    """Another protocol's bytes are the answer."""
 
 
 class Cut(Exception):
@@ -47,20 +83,16 @@ class Cut(Exception):
 
 Handler = Callable[[Request], Awaitable[Response]]
 
-REASONS = {
-    200: "OK", 206: "Partial Content", 304: "Not Modified", 400: "Bad Request", 404: "Not Found",
-    405: "Method Not Allowed", 413: "Content Too Large", 416: "Range Not Satisfiable",
-    431: "Request Header Fields Too Large", 500: "Internal Server Error", 501: "Not Implemented",
-    502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
-    505: "HTTP Version Not Supported",
-}  # fmt: skip
+
+def closes_after_each() -> bool:
+    """Whether the server is switched to this answer, of whichever question."""
+    return f"={CLOSES}" in faults._FILE.read_text()
 
 
 class Connection:
     """One client's connection: requests in, responses out, in order."""
 
     serialized = asyncio.Lock()
-    two = asyncio.Semaphore(2)
     open = 0
 
     def __init__(
@@ -74,12 +106,18 @@ class Connection:
         self.handler, self.stopping = handler, stopping
         self.buffer = b""
         self.served = 0
+        self.last = False
+        """Whether the connection ends after the response at hand."""
+        self.mute = False
+        """Whether nothing is answered after the response at hand."""
+        self.pieces = 0
+        """How often something has come since the last response."""
+        self.begun = 0.0
+        """When the first piece of the request came."""
 
     async def run(self) -> None:
         Connection.open += 1
         try:
-            if fault("drops-many") and Connection.open > 100:
-                return
             if fault("one-at-a-time"):
                 async with self.serialized:
                     await self.loop()
@@ -87,119 +125,291 @@ class Connection:
                 await self.loop()
         except Refused as refused:
             await self.refuse(refused.status)
+        except Waits:
+            await self.ignore()
+        except Closes:
+            pass
+        except Speaks as other:
+            self.writer.write(other.args[0])
         except (ConnectionError, asyncio.IncompleteReadError, Cut):
             if fault("disconnect-kills"):
-                raise SystemExit(1) from None
+                os._exit(1)
         finally:
             Connection.open -= 1
             self.writer.close()
 
     async def loop(self) -> None:
+        if Connection.open > 100:
+            self.does("crowd", {"some refused": Closes, "some wait": Waits})
         while not self.stopping.is_set():
             request = await self.read_request()
-            if request is None:
-                return
-            if not await self.respond(request):
+            if request is None or not await self.respond(request):
                 return
 
     async def refuse(self, status: int) -> None:
-        if fault("broken-hangs") or (self.served and fault("second-broken-hangs")):
-            await asyncio.sleep(20)
         if fault("broken-kills"):
-            raise SystemExit(1)
-        if fault("broken-500"):
-            status = 500
+            os._exit(1)
+        if fault("broken-blocks"):
+            time.sleep(20)
+        body = traceback.format_exc().encode() if fault("broken-trace") else b""
         self.writer.write(
-            b"HTTP/1.1 %d Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n" % status
+            b"HTTP/1.1 %d Refused\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
+            % (status, len(body), body)
         )
-        await self.writer.drain()
+        with contextlib.suppress(ConnectionError):
+            await self.writer.drain()
+
+    async def ignore(self) -> None:
+        """Answer nothing more until the client leaves."""
+        self.buffer = b""
+        while await self.more():
+            self.buffer = b""
+
+    # What to do about what is unusual in a request
+
+    def does(self, question: str, deeds: dict[str, type[Exception]]) -> str | None:
+        """Do what belongs to the answer that the question is switched to; otherwise give it."""
+        answer = switched(question)
+        if answer in deeds:
+            raise deeds[answer]
+        return answer
+
+    def allows(self, question: str) -> str | None:
+        """The answer to a question about something that is allowed, unless it ends the request."""
+        answer = self.does(question, {"closed": Closes, "waits": Waits})
+        if answer == "refused":
+            raise Refused(400)
+        return answer
+
+    def by_place(self, question: str) -> str:
+        """The question about the second request of a connection, or the first."""
+        return f"{question}-second" if self.served else question
+
+    def forbids(self, question: str, status: int = 400) -> None:
+        """Refuse, unless the question is switched to going on."""
+        answer = self.does(
+            self.by_place(question), {"closed": Closes, "waits": Waits, "harmless": Last}
+        )
+        if answer not in ("served", "smuggled"):
+            raise Refused(status)
 
     # Reading
 
     async def more(self) -> bool:
-        data = await self.reader.read(1 << 16)
+        """Read on; False at the end of the connection, or of the server."""
+        reading = asyncio.ensure_future(self.reader.read(1 << 16))
+        stopping = asyncio.ensure_future(self.stopping.wait())
+        await asyncio.wait((reading, stopping), return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not reading.done():
+            reading.cancel()
+            return False
+        data = reading.result()
         self.buffer += data
+        self.pieces += 1
         return bool(data)
 
     async def read_request(self) -> Request | None:
-        while b"\r\n\r\n" not in self.buffer:
-            if re.search(rb"(?<!\r)\n", self.buffer) or re.search(rb"\r[^\n]", self.buffer):
-                if fault("broken-served") and b"\r\r" in self.buffer:
-                    self.buffer = b"GET /index HTTP/1.1\r\nHost: x\r\n\r\n"
-                    continue
-                if fault("broken-waits"):
-                    time.sleep(12)
-                raise Refused(400)
-            if len(self.buffer) > LONGEST_HEAD:
-                raise Refused(431)
-            if fault("slow-request-refused") and 0 < len(self.buffer) < 30:
-                raise Refused(408)
-            waiting = asyncio.ensure_future(self.more())
-            stopping = asyncio.ensure_future(self.stopping.wait())
-            await asyncio.wait((waiting, stopping), return_when=asyncio.FIRST_COMPLETED)
-            stopping.cancel()
-            if not waiting.done():
-                waiting.cancel()
-                return None
-            if not waiting.result():
-                return None
-        head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
-        if len(head) > LONGEST_HEAD or head.count(b"\r\n") > 200:
-            raise Refused(431)
+        head = await self.read_head()
+        if head is None:
+            return None
         request = self.parse(head)
-        request.body = await self.read_body(request)
+        try:
+            self.check_head(request)
+            request.body = await self.read_body(request)
+        except Last:
+            self.last = True
         return request
+
+    async def read_head(self) -> bytes | None:
+        while True:
+            if self.buffer.startswith(b"\r\n"):
+                self.allows("empty-line-first")
+                self.buffer = self.buffer[2:]
+            self.check_unfinished(self.buffer.split(b"\r\n\r\n", 1)[0])
+            if b"\r\n\r\n" in self.buffer:
+                head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
+                self.check_pace()
+                return head
+            if not await self.more():
+                return None
+            if self.pieces == 1:
+                self.begun = time.monotonic()
+
+    def check_unfinished(self, head: bytes) -> None:
+        """Look for what is wrong with a head before all of it is there."""
+        first, *lines = head.split(b"\r\n")
+        if head.startswith(b"\x16"):
+            self.forbids("tls")
+        if head and head[0] < 0x09:
+            self.forbids("no-request-line")
+        if re.search(rb"(?<!\r)\n", head):
+            self.forbids("bare-lf")
+            self.buffer = self.buffer.replace(b"\n", b"\r\n")
+        elif re.search(rb"\r[^\n]", head):
+            self.forbids("bare-cr")
+            self.buffer = self.buffer.replace(b"\r", b"\r\n")
+        elif len(first) > LONGEST_LINE:
+            self.forbids("target-of-100-kb", 414)
+        elif any(len(line) > LONGEST_LINE for line in lines):
+            self.forbids("header-of-64-kb", 431)
+        elif len(lines) > MOST_HEADERS:
+            self.forbids("5000-headers", 431)
+        elif len(head) > LONGEST_HEAD:
+            self.forbids("headers-of-64-kb", 431)
+        elif any(len(line) > 10_000 for line in lines):
+            self.allows("header-of-12-kb")
+
+    def check_pace(self) -> None:
+        took = time.monotonic() - self.begun
+        if self.pieces > 1 and took > 3:
+            self.allows("slow-head")
+        elif self.pieces > 1 and took > 0.3:
+            self.allows("slow-pieces")
 
     def parse(self, head: bytes) -> Request:
         first, *lines = head.split(b"\r\n")
-        line = REQUEST_LINE.fullmatch(first)
-        if (
-            line is None
-            or b"\n" in head.replace(b"\r\n", b"")
-            or b"\r" in head.replace(b"\r\n", b"")
-        ):
-            if fault("broken-served"):
-                return Request("GET", "/index", (1, 1), [])
-            raise Refused(400)
-        if line[3] != b"1" or line[4] not in b"01":
-            raise Refused(505)
-        headers = []
-        for one in lines:
-            header = HEADER.fullmatch(one)
-            if header is None:
-                if fault("smuggled") and b"Encoding :" in one:
-                    continue
-                raise Refused(400)
-            headers.append((header[1].decode().lower(), header[2].decode("latin-1")))
-        request = Request(line[1].decode(), line[2].decode(), (int(line[3]), int(line[4])), headers)
-        hosts = sum(name == "host" for name, _ in headers)
-        if hosts > 1 or (hosts == 0 and request.version == (1, 1)):
-            raise Refused(400)
+        method, target, version = self.parse_request_line(first)
+        request = Request(method, target, version, [])
+        for line in lines:
+            self.parse_header(request, line)
         return request
 
-    async def read_body(self, request: Request) -> bytes:
-        length, coding = request.header("content-length"), request.header("transfer-encoding")
-        if fault("body-left-unread"):
-            return b""
-        if fault("smuggled") and length and coding:
-            coding = None if "identity" in coding else coding
-            length = None if coding else length
-        if coding is not None and length is not None:
+    def parse_request_line(self, line: bytes) -> tuple[str, str, tuple[int, int]]:
+        if line == b"PRI * HTTP/2.0":
+            self.forbids("http-2-preface", 505)
+            raise Speaks(b"\0\0\0\4\0\0\0\0\0")
+        words = line.split(b" ")
+        match words:
+            case [_]:
+                self.forbids("one-word")
+            case [method, target]:
+                self.forbids("no-version")
+                return method.decode(), target.decode(), (0, 9)
+            case [method, target, _, _]:
+                self.forbids("space-in-target")
+        method, target, version = words[0], words[1], words[-1]
+        if not re.fullmatch(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+", method):
             raise Refused(400)
-        if coding is not None and coding.lower() != "chunked":
-            raise Refused(501)
-        if length is not None and not re.fullmatch(r"[0-9]{1,9}", length):
-            if fault("smuggled"):
-                return b""
+        if not re.fullmatch(rb"[!-~]+", target):
             raise Refused(400)
-        if request.header("expect") and not fault("expect-ignored"):
+        if not re.fullmatch(rb"HTTP/\d\.\d", version):
+            self.forbids("version-in-words")
+        elif version == b"HTTP/9.9":
+            self.forbids("version-9-9", 505)
+        elif version == b"HTTP/1.0":
+            return method.decode(), target.decode(), (1, 0)
+        elif version != b"HTTP/1.1":
+            raise Refused(505)
+        return method.decode(), target.decode(), (1, 1)
+
+    def parse_header(self, request: Request, line: bytes) -> None:
+        header = HEADER.fullmatch(line)
+        if header is not None:
+            request.headers.append((header[1].decode().lower(), header[2].decode("latin-1")))
+            return
+        before = request.headers[-1][0] if request.headers else ""
+        name, colon, _ = line.partition(b":")
+        if line.startswith(b" ") and before == "transfer-encoding":
+            request.headers[-1] = ("folded-coding", line.strip().decode())
+        elif line.startswith(b" "):
+            self.forbids("folded-header")
+        elif name == b"Transfer-Encoding ":
+            request.headers.append(("coding-with-space", "chunked"))
+        elif not colon:
+            self.forbids("header-without-colon")
+        elif name.endswith(b" "):
+            self.forbids("space-before-colon")
+        elif b" " in name:
+            self.forbids("header-name-with-space")
+        elif b"\0" in line:
+            self.forbids("nul-in-header")
+        else:
+            raise Refused(400)
+
+    def check_head(self, request: Request) -> None:
+        hosts = len(request.values("host"))
+        if hosts > 1:
+            self.forbids("two-hosts")
+        elif hosts == 0 and request.version == (1, 1):
+            self.forbids("no-host")
+        elif hosts == 0 and request.version == (1, 0):
+            self.allows("http-1-0-without-host")
+        if request.version == (1, 0) and self.kept_1_0(request) == "refused":
+            raise Refused(505)
+        if request.header("upgrade") == "h2c" and self.allows("upgrade-to-http-2") == "upgraded":
+            raise Speaks(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n")
+        self.check_expectation(request)
+
+    def check_expectation(self, request: Request) -> None:
+        expected = request.header("expect")
+        if expected == "100-continue":
+            answer = self.does("expect-continue", {"closed": Closes, "waits": Waits})
+            if answer == "final status":
+                raise Last
             self.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        if coding is not None:
+        elif expected:
+            answer = self.does("expect-something-else", {"closed": Closes, "waits": Waits})
+            if answer != "ignored":
+                raise Refused(400 if answer == "another error" else 417)
+
+    async def read_body(self, request: Request) -> bytes:
+        for odd in ("folded-coding", "coding-with-space"):
+            if request.values(odd):
+                self.forbids(odd)
+                request.headers.append(("transfer-encoding", "chunked"))
+                request.drop("content-length")
+        codings = ", ".join(request.values("transfer-encoding")).lower()
+        lengths = re.split(", *", ", ".join(request.values("content-length")))
+        if codings and lengths != [""]:
+            both = "chunked-and-identity" if "identity" in codings else "length-and-chunked"
+            self.forbids(both)
+        elif codings == "chunked, chunked":
+            self.forbids("coding-twice")
+        elif codings == "xchunked":
+            self.forbids("xchunked", 501)
+        elif codings and request.version == (1, 0):
+            self.forbids("coding-in-http-1-0")
+            request.version = (1, 1)  # so that the connection is kept
+        elif codings not in ("", "chunked"):
+            self.forbids("unknown-coding", 501)
+            return b""
+        question = "refused-body-in-chunks" if codings else "refused-body"
+        if request.method == "POST":
+            answer = self.does(question, {"closed": Last})
+            self.mute = answer == "waits"
+            if answer == "taken for a request":
+                return b""
+        if codings:
             return await self.read_chunks()
-        return await self.take(int(length or 0))
+        size = self.length(lengths)
+        if size and request.method == "GET":
+            harmless = switched(self.by_place("get-with-body")) == "harmless"
+            if not harmless:
+                self.forbids("get-with-body")
+            size = size if harmless else 0
+        return await self.take(size)
+
+    def length(self, lengths: list[str]) -> int:
+        if len(lengths) > 1:
+            if len(set(lengths)) == 1:
+                self.forbids("length-list")
+                return 0
+            self.forbids("zero-and-length" if lengths[0] == "0" else "two-lengths")
+            return 0
+        length = lengths[0] or "0"
+        if length.startswith("-"):
+            self.forbids("negative-length")
+            return 0
+        if length.startswith("+"):
+            self.forbids("length-with-sign")
+        elif not re.fullmatch(r"[0-9]{1,9}", length):
+            self.forbids("length-in-words")
+            return 0
+        return int(length)
 
     async def take(self, size: int) -> bytes:
-        if size > 1 << 20:
+        if size > LONGEST_BODY:
             raise Refused(413)
         while len(self.buffer) < size:
             if not await self.more():
@@ -207,107 +417,176 @@ class Connection:
         taken, self.buffer = self.buffer[:size], self.buffer[size:]
         return taken
 
+    async def line(self, end: bytes) -> bytes:
+        while end not in self.buffer:
+            if not await self.more():
+                raise asyncio.IncompleteReadError(self.buffer, None)
+        line, self.buffer = self.buffer.split(end, 1)
+        return line
+
     async def read_chunks(self) -> bytes:
         body = b""
-        while True:
-            while b"\r\n" not in self.buffer:
-                if not await self.more():
-                    raise asyncio.IncompleteReadError(self.buffer, None)
-            line, self.buffer = self.buffer.split(b"\r\n", 1)
-            if not re.fullmatch(rb"[0-9a-fA-F]{1,8}", line):
-                raise Refused(400)
-            size = int(line, 16)
+        while size := await self.chunk_size():
             body += await self.take(size)
             if await self.take(2) != b"\r\n":
-                raise Refused(400)
-            if size == 0:
-                return body
+                self.forbids("chunk-without-crlf")
+        while trailer := await self.line(b"\r\n"):
+            if not HEADER.fullmatch(trailer):
+                self.forbids("request-in-trailer")
+                self.buffer = trailer + b"\r\n" + self.buffer
+                break
+        return body
+
+    async def chunk_size(self) -> int:
+        line = await self.line(b"\n")
+        if line.endswith(b"\r"):
+            line = line[:-1]
+        elif b";" in line:
+            self.forbids("lf-in-chunk-extension")
+            await self.line(b"\r\n")
+        else:
+            self.forbids("lf-after-chunk-size")
+        size = line.partition(b";")[0]
+        if size.startswith(b"+"):
+            self.forbids("chunk-size-with-sign")
+        elif size.startswith(b"0x"):
+            self.forbids("chunk-size-with-prefix")
+        elif not re.fullmatch(rb"[0-9a-fA-F]{1,8}", size):
+            self.forbids("bad-chunk-size")
+            raise Last
+        return int(size, 16)
 
     # Writing
 
     async def respond(self, request: Request) -> bool:
-        if fault("two-at-a-time"):
-            async with self.two:
-                response = await self.handler(request)
-        elif fault("pipelined-out-of-order") and b"HTTP/1.1\r\n" in self.buffer:
+        """Answer a request; gives whether the connection goes on."""
+        if Connection.open > 50:
+            answer = self.does("half-sent-requests", {"not": Waits})
+            await asyncio.sleep(4 if answer == "within 15 s" else 0)
+        pipelined = self.pipelined(request)
+        if pipelined == "out of order":
             following = await self.read_request()
             assert following is not None
             await self.write(following, await self.handler(following), keep=True)
-            response = await self.handler(request)
-        else:
-            response = await self.handler(request)
-        if fault("pipelined-swallowed"):
-            self.buffer = b""
-        self.served += 1
-        keep = self.keeps(request, response)
+        if pipelined == "mixed up":
+            self.buffer = b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n" + self.buffer
+        await self.notice_half_close(request)
+        response = await self.handler(request)
+        keep = self.keeps(request, response) and pipelined != "closed"
         await self.write(request, response, keep)
-        return keep and not (fault("closes-silently") and self.served > 4)
+        self.served += 1
+        self.pieces = 0
+        if pipelined == "dropped" or self.mute or self.left_open(request):
+            raise Waits
+        return keep
+
+    async def notice_half_close(self, request: Request) -> None:
+        answer = switched("half-close") if request.target.startswith("/sleep") else None
+        if answer in ("dropped", "waits") and not await self.more():
+            if answer == "waits":
+                await asyncio.wait([asyncio.ensure_future(self.stopping.wait())], timeout=20)
+            raise Closes
+
+    def pipelined(self, request: Request) -> str | None:
+        """How requests that come before the first is answered are to fare."""
+        if request.header("connection") == "close" or request.target == "/nothing":
+            return None
+        if request.method == "POST":
+            return switched("pipelining-after-post")
+        if request.target.startswith("/sleep") and self.buffer:
+            return switched("pipelining-after-slow")
+        if self.pieces > 1:
+            return switched("pipelining-byte-by-byte")
+        return switched("pipelining") if self.buffer else None
 
     def keeps(self, request: Request, response: Response) -> bool:
-        if fault("closes-always") or self.stopping.is_set():
+        """Whether the connection stays open after the response."""
+        if fault("closes-always") or closes_after_each() or self.last or self.stopping.is_set():
             return False
-        if fault("error-closes") and response.status >= 400:
+        if switched("keep-alive") == "closed" or switched("framing-of-a-text") == "until the end":
             return False
-        asked = (request.header("connection") or "").lower()
+        if "closed" in (
+            response.status == 404 and switched("after-404"),
+            response.status == 400 and switched("after-400"),
+            request.method == "HEAD" and switched("get-after-head"),
+        ):
+            return False
         if request.version == (1, 0):
-            return fault("close-ignored-10")
-        return asked != "close" or fault("close-ignored")
+            return self.kept_1_0(request) in ("kept", "kept without saying so")
+        option = request.header("connection") or ""
+        return request.version != (0, 9) and (
+            option.lower() != "close" or switched(self.close_question(option)) == "kept"
+        )
+
+    def kept_1_0(self, request: Request) -> str | None:
+        kept = request.header("connection") == "keep-alive"
+        return switched("http-1-0-keep-alive" if kept else "http-1-0")
+
+    def close_question(self, option: str) -> str:
+        return "connection-close" if option == "close" else "connection-close-case"
+
+    def left_open(self, request: Request) -> bool:
+        """Whether the connection is left open although nothing more is answered on it."""
+        option = request.header("connection") or ""
+        if request.version == (1, 0):
+            return self.kept_1_0(request) == "left open"
+        return option.lower() == "close" and switched(self.close_question(option)) == "left open"
 
     async def write(self, request: Request, response: Response, keep: bool) -> None:
-        head, body = self.head(request, response, keep), response.body
-        without_body = request.method == "HEAD" or response.status == 304
-        if fault("head-body") and request.method == "HEAD":
-            without_body = False
-        if fault("head-404-body") and request.method == "HEAD" and response.status == 404:
-            without_body = False
-        if fault("304-with-body") and response.status == 304:
-            without_body, body = False, b"not modified"
-        self.writer.write(head)
-        if without_body:
-            body = b""
-        if isinstance(body, bytes):
-            if fault("chunked-body") and not without_body:
-                body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body) if body else b"0\r\n\r\n"
-            self.writer.write(body)
-        else:
-            async for piece in body:
-                if fault("gridfs-chunked") and request.target.startswith("/gridfs"):
-                    piece = b"%x\r\n%s\r\n" % (len(piece), piece)
-                self.writer.write(piece)
-                buffered = self.writer.transport.get_write_buffer_size()
-                if fault("reads-ahead") and buffered < 6 << 20:
-                    continue
-                if not fault("file-in-memory", "gridfs-in-memory"):
-                    await self.writer.drain()
-            if fault("gridfs-chunked") and request.target.startswith("/gridfs"):
-                self.writer.write(b"0\r\n\r\n")
+        if request.version != (0, 9):
+            self.writer.write(self.head(request, response, keep))
+        chunked = self.is_chunked(request, response)
+        async for piece in self.pieces_of(request, response):
+            self.writer.write(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
+            await self.writer.drain()
+        if chunked:
+            self.writer.write(b"0\r\n\r\n")
         await self.writer.drain()
 
+    async def pieces_of(self, request: Request, response: Response) -> AsyncIterator[bytes]:
+        garbled = fault("head-body") or switched("get-after-head") == "garbled"
+        if request.method == "HEAD" and not (garbled or response.body_for_head):
+            return
+        if response.status == 304:
+            return
+        if isinstance(response.body, bytes):
+            if response.body:
+                yield response.body
+            return
+        async for piece in response.body:
+            yield piece
+
+    def is_chunked(self, request: Request, response: Response) -> bool:
+        if request.method == "HEAD" or response.status == 304:
+            return False
+        if request.target.startswith("/gridfs") and response.status == 200:
+            return fault("gridfs-chunked")
+        return request.target == "/index" and switched("framing-of-a-text") == "chunked"
+
     def head(self, request: Request, response: Response, keep: bool) -> bytes:
-        headers = {"Date": formatdate(usegmt=True)} | response.headers
-        if fault("no-date"):
-            del headers["Date"]
-        if fault("stale-date"):
-            headers["Date"] = formatdate(0, usegmt=True)
-        if fault("local-date"):
-            headers["Date"] = formatdate(localtime=True)
-        if fault("powered-by"):
+        headers = {"Date": formatdate(usegmt=True)}
+        match switched("date"):
+            case "missing":
+                del headers["Date"]
+            case "another form":
+                headers["Date"] = formatdate(localtime=True)
+        if switched("powered-by") == "sent":
             headers["X-Powered-By"] = "Wrong"
-        if response.status != 304:
+        if (product := switched("server-header")) not in (None, "none"):
+            headers["Server"] = "Wrong/1.0" if product == "name and version" else "Wrong"
+        if response.status != 304 and response.length is not None:
             headers["Content-Length"] = str(response.length)
-        if request.method == "HEAD" and fault("head-without-length"):
-            del headers["Content-Length"]
-        if request.method == "HEAD" and fault("head-other-type"):
-            headers["Content-Type"] = "text/html"
-        if fault("304-with-body") and response.status == 304:
-            headers["Content-Length"] = "12"
-        whole = isinstance(response.body, bytes) and request.method != "HEAD"
-        gridfs = request.target.startswith("/gridfs") and response.status == 200
-        if (fault("chunked-body") and whole) or (fault("gridfs-chunked") and gridfs):
+        headers |= response.headers
+        if self.is_chunked(request, response):
             headers.pop("Content-Length", None)
             headers["Transfer-Encoding"] = "chunked"
-        if not keep and not fault("close-unsaid"):
+        elif switched("framing-of-a-text") == "until the end":
+            headers.pop("Content-Length", None)
+        if not keep and switched("close-announced") != "not announced":
             headers["Connection"] = "close"
-        lines = [f"HTTP/1.1 {response.status} {REASONS[response.status]}"]
+        elif request.version == (1, 0) and self.kept_1_0(request) == "kept":
+            headers["Connection"] = "keep-alive"
+        old = request.version == (1, 0) and switched("http-1-0-version") == "http/1.0"
+        lines = [f"HTTP/1.{0 if old else 1} {response.status} {HTTPStatus(response.status).phrase}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         return "\r\n".join([*lines, "", ""]).encode("latin-1")

@@ -1,16 +1,18 @@
 package controllers
 
+import javax.inject.Inject
+
 import scala.concurrent.ExecutionContext
 
+import models.AgentRepository
 import play.api.libs.json.Json
 import play.api.mvc._
-import repositories.AgentRepository
 
-final class AgentController(agents: AgentRepository, cc: ControllerComponents)(implicit
+class AgentController @Inject() (cc: ControllerComponents, repository: AgentRepository)(implicit
     ec: ExecutionContext
 ) extends AbstractController(cc) {
 
-  def list: Action[AnyContent] = Action.async {
-    agents.list().map(agents => Ok(Json.toJson(agents)))
+  def agents: Action[AnyContent] = Action.async {
+    repository.list().map(agents => Ok(Json.toJson(agents)))
   }
 }

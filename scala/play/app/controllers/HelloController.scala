@@ -1,15 +1,13 @@
 package controllers
 
+import javax.inject.Inject
+
 import play.api.libs.json.Json
 import play.api.mvc._
 
-final class HelloController(cc: ControllerComponents) extends AbstractController(cc) {
+class HelloController @Inject() (cc: ControllerComponents) extends AbstractController(cc) {
 
-  def text: Action[AnyContent] = Action {
-    Ok("Hello, World!")
-  }
+  def index: Action[AnyContent] = Action { Ok("Hello, World!") }
 
-  def json: Action[AnyContent] = Action {
-    Ok(Json.obj("message" -> "Hello, World!"))
-  }
+  def hello: Action[AnyContent] = Action { Ok(Json.obj("message" -> "Hello, World!")) }
 }

@@ -1,3 +1,0 @@
-from refservers.settings import *  # noqa: F403
-
-AGENTS_IN_SQL = True

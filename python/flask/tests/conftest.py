@@ -1,0 +1,42 @@
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from app.main import create_app
+from flask import Flask
+from flask.testing import FlaskClient
+
+
+@pytest.fixture(scope="session")
+def app() -> Flask:
+    return create_app()
+
+
+@pytest.fixture
+def client(app: Flask) -> FlaskClient:
+    return app.test_client()
+
+
+class Upstream(BaseHTTPRequestHandler):
+    """Answers with the number of the call, and fails from number 3 on."""
+
+    def do_GET(self) -> None:
+        call = int(parse_qs(urlsplit(self.path).query)["call"][0])
+        body = json.dumps({"call": call, "id": self.headers["X-Request-Id"]}).encode()
+        self.send_response(200 if call < 3 else 500)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def upstream(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Upstream) as server:
+        Thread(target=server.serve_forever).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        monkeypatch.setitem(app.config, "SLOW_API_URL", url)
+        yield
+        server.shutdown()
