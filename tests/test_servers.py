@@ -6,9 +6,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from conformance import records
 from conformance.verdict import has_passed
 from harness.catalog import find_servers, find_target, find_targets
 from harness.paths import ROOT
+from spec.behaviours import questions
 from tests.tasks import run
 
 pytestmark = pytest.mark.timeout(3600)
@@ -70,3 +72,19 @@ def test_the_readme_lists_every_deployment() -> None:
         assert row is not None, f"{server.name} is not in the table"
         for deployment in server.manifest.deployment:
             assert f"`{deployment.name}`" in row
+
+
+def test_each_risky_behaviour_has_its_line_in_the_readme() -> None:
+    """What a user does about it stands there, with the question's id."""
+    missing = {}
+    for server in find_servers().values():
+        readme = (server.folder / "README.md").read_text()
+        risky = {
+            id.removesuffix("-second")
+            for record in records.read(server).values()
+            for id, answer in record.answers.items()
+            if questions()[id].answers[answer].rating == "risky"
+        }
+        if untold := sorted(id for id in risky if f"`{id}`" not in readme):
+            missing[server.name] = untold
+    assert missing == {}

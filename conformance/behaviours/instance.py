@@ -2,6 +2,7 @@
 
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -118,8 +119,7 @@ def launched(lab: Lab, **settings: str) -> Iterator[Instance]:
     the end of the block.
     """
     server, port = lab.controlled, free_port()
-    folder = server.log.parent / f"instance-{port}"
-    folder.mkdir()
+    folder = Path(tempfile.mkdtemp(prefix="instance-", dir=server.log.parent))
     own = server.processes()[0].environ() | server.services.environment()
     own |= {
         "HOST": "127.0.0.1",

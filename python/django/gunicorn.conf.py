@@ -1,6 +1,4 @@
-import environ
-
-env = environ.Env()
+from refservers.settings import env
 
 wsgi_app = "refservers.wsgi"
 worker_class = "gthread"

@@ -7,7 +7,7 @@ lazy val root = (project in file("."))
     libraryDependencies ++= Seq(
       guice,
       ws,
-      "org.playframework" %% "play-jdbc" % "3.0.9",
+      "org.playframework" %% "play-jdbc" % "3.0.9", // the newest on Maven Central
       "org.playframework.anorm" %% "anorm" % "2.7.0",
       "org.postgresql" % "postgresql" % "42.7.14",
       "org.reactivemongo" %% "play2-reactivemongo" % "1.1.0-play30.RC13",

@@ -1,8 +1,8 @@
-// Every jar that is shipped, with its hash: `sbt lock` writes them down, `sbt stage` checks them
+// Each jar that ships, with its hash: `sbt lock` writes them down, `sbt stage` accepts no others
 
-val jars = taskKey[Seq[String]]("The jars that are shipped, with their hashes")
-val lock = taskKey[Unit]("Writes the jars down")
-val checkLock = taskKey[Unit]("Compares the jars with those that are written down")
+val jars = taskKey[Seq[String]]("The jars that ship, with their hashes")
+val lock = taskKey[Unit]("Writes the jars to build.sbt.lock")
+val checkLock = taskKey[Unit]("Compares the jars with build.sbt.lock")
 val lockFile = file("build.sbt.lock")
 
 jars := (Runtime / externalDependencyClasspath).value.map { jar =>

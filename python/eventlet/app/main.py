@@ -1,39 +1,13 @@
-import multiprocessing
-import signal
-import socket
-import sys
+# ruff: noqa: E402
+import eventlet
+from eventlet.support.psycopg2_patcher import make_psycopg_green
 
-from app.settings import Settings
+eventlet.monkey_patch()
+make_psycopg_green()
 
+from eventlet import wsgi
 
-def serve(settings: Settings, listener: socket.socket) -> None:
-    from app import server  # here, for it patches the process that imports it
+from app import settings
+from app.application import application
 
-    server.serve(settings, listener)
-
-
-def main() -> None:
-    settings = Settings.from_environment()
-    try:
-        listener = socket.create_server((settings.host, settings.port), backlog=1024)
-    except OSError as error:
-        print(f"bad setting: HOST or PORT: {error}", file=sys.stderr)
-        sys.exit(2)
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
-    if settings.workers == 1:
-        return serve(settings, listener)
-    workers = [
-        multiprocessing.Process(target=serve, args=(settings, listener))
-        for _ in range(settings.workers)
-    ]
-    for worker in workers:
-        worker.start()
-    listener.close()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: [worker.terminate() for worker in workers])
-    for worker in workers:
-        worker.join()
-
-
-if __name__ == "__main__":
-    main()
+wsgi.server(eventlet.listen((settings.HOST, settings.PORT)), application)

@@ -1,85 +1,96 @@
-import re
+from contextlib import suppress
 from typing import Any
-from urllib.parse import parse_qs
-from wsgiref.types import StartResponse, WSGIEnvironment
 
 import eventlet
+import httpx2
 import orjson
-from urllib3.exceptions import HTTPError
+from gridfs import GridFSBucket, NoFile
+from werkzeug.exceptions import BadGateway, BadRequest, GatewayTimeout, NotFound
+from werkzeug.utils import send_from_directory
+from werkzeug.wrappers import Request, Response
 
-from app.db import find_agents, find_article
-from app.responses import Problem, respond, respond_json
+from app import settings
+from app.databases import AGENTS, mongodb, postgresql
 
-DIGITS = re.compile(r"[0-9]{1,5}")
-
-
-def parameter(environ: WSGIEnvironment, name: str, default: str) -> str:
-    """The value of a query parameter; an empty one if it is given twice."""
-    values = parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True).get(name, [default])
-    return values[0] if len(values) == 1 else ""
+# /slow_api makes all its calls at once, under a timeout of its own that is shorter.
+upstream = httpx2.Client(limits=httpx2.Limits(max_connections=None), timeout=15)
 
 
-def integer(environ: WSGIEnvironment, name: str, default: int, low: int, high: int) -> int:
-    text = parameter(environ, name, str(default))
-    if DIGITS.fullmatch(text) and low <= int(text) <= high:
-        return int(text)
-    raise Problem(400, detail=f"{name} must be an integer from {low} to {high}")
+def json_response(data: Any) -> Response:
+    return Response(orjson.dumps(data), mimetype="application/json")
 
 
-def index(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
-    return respond(start_response, b"Hello, World!", "text/plain; charset=utf-8")
+def index(request: Request) -> Response:
+    return Response("Hello, World!")
 
 
-def hello(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
-    return respond_json(start_response, {"message": "Hello, World!"})
+def hello(request: Request) -> Response:
+    return json_response({"message": "Hello, World!"})
 
 
-def mongo(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
-    slug = parameter(environ, "doc", "small")
+def mongo(request: Request) -> Response:
+    slug = request.args.get("doc", "small")
     if slug not in ("small", "big"):
-        raise Problem(400, detail="doc must be small or big")
-    article = find_article(environ["app.turns"], environ["app.articles"], slug)
-    if article is None:
-        raise Problem(404)
-    return respond_json(start_response, article)
+        raise BadRequest("doc must be small or big")
+    if article := mongodb.articles.find_one({"slug": slug}):
+        return json_response(article | {"_id": str(article["_id"])})
+    raise NotFound
 
 
-def agents(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
-    return respond_json(start_response, find_agents(environ["app.postgresql"]))
+def agents(request: Request) -> Response:
+    with postgresql.item() as connection, connection.cursor() as cursor:
+        cursor.execute(AGENTS)
+        return json_response(cursor.fetchall())
 
 
-def sleep(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
-    ms = integer(environ, "ms", default=1000, low=0, high=30000)
+def files(request: Request, name: str) -> Response:
+    return send_from_directory(settings.FILES_DIR, name, request.environ)
+
+
+def gridfs(request: Request, name: str) -> Response:
+    try:
+        file = GridFSBucket(mongodb).open_download_stream_by_name(name)
+    except NoFile as error:
+        raise NotFound from error
+    headers = {"Content-Type": file.metadata["contentType"], "Content-Length": str(file.length)}
+    return Response(iter(file.readchunk, b""), headers=headers)
+
+
+def sleep(request: Request) -> Response:
+    ms = integer(request, "ms", default=1000, low=0, high=30000)
     eventlet.sleep(ms / 1000)
-    return respond_json(start_response, {"slept_ms": ms})
+    return json_response({"slept_ms": ms})
 
 
-def slow_api(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
-    calls = integer(environ, "calls", default=10, low=1, high=50)
-    ms = integer(environ, "ms", default=1000, low=0, high=5000)
-    threads = [eventlet.spawn(call, environ, number, ms) for number in range(calls)]
+def slow_api(request: Request) -> Response:
+    calls = integer(request, "calls", default=10, low=1, high=50)
+    ms = integer(request, "ms", default=1000, low=0, high=5000)
+    request_id = request.headers.get("X-Request-Id")
+    headers = {"X-Request-Id": request_id} if request_id else None
+
+    def call(number: int) -> dict[str, Any]:
+        params = {"call": number, "ms": ms}
+        response = upstream.get(settings.SLOW_API_URL, params=params, headers=headers)
+        if response.status_code == 200 and isinstance(result := response.json(), dict):
+            return result
+        raise ValueError(f"the upstream answered {response.status_code}")
+
+    jobs = [eventlet.spawn(call, number) for number in range(calls)]
     try:
-        with eventlet.Timeout(ms / 1000 + 5, Problem(504)):
-            results = [thread.wait() for thread in threads]
+        with eventlet.Timeout(ms / 1000 + 5, TimeoutError):
+            return json_response({"results": [job.wait() for job in jobs]})
+    except TimeoutError as error:
+        raise GatewayTimeout from error
+    except (httpx2.HTTPError, ValueError) as error:
+        raise BadGateway from error
     finally:
-        for thread in threads:
-            thread.kill()
-    if None in results:
-        raise Problem(502)
-    return respond_json(start_response, {"results": results})
+        for job in jobs:
+            job.kill()
 
 
-def call(environ: WSGIEnvironment, number: int, ms: int) -> dict[str, Any] | None:
-    """The upstream's answer, or nothing if it is not as it should be."""
-    request_id = environ.get("HTTP_X_REQUEST_ID")
-    try:
-        response = environ["app.upstream"].request(
-            "GET",
-            environ["app.slow_api_url"],
-            fields={"call": number, "ms": ms},
-            headers={"X-Request-Id": request_id} if request_id else None,
-        )
-        result = orjson.loads(response.data)
-    except (HTTPError, ValueError):
-        return None
-    return result if response.status == 200 and isinstance(result, dict) else None
+def integer(request: Request, name: str, *, default: int, low: int, high: int) -> int:
+    with suppress(ValueError):
+        value = int(request.args.get(name, default))
+        if low <= value <= high:
+            return value
+    raise BadRequest(f"{name} must be an integer from {low} to {high}")

@@ -14,7 +14,7 @@ AGENTS = """
 """
 
 
-async def connect() -> dict[str, object]:
+async def connect() -> dict:
     client = MotorClient(
         settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, serverSelectionTimeoutMS=3000
     )

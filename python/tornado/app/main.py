@@ -1,6 +1,6 @@
 import asyncio
-import os
 import signal
+import socket
 
 import tornado
 
@@ -8,8 +8,7 @@ from app import databases, settings, views
 from app.problems import NotFoundHandler
 
 
-async def make_app() -> tornado.web.Application:
-    tornado.httpclient.AsyncHTTPClient.configure(None, max_clients=5000)
+def make_app(connections: dict) -> tornado.web.Application:
     handlers = [
         (r"/index", views.IndexHandler),
         (r"/json", views.HelloHandler),
@@ -20,27 +19,29 @@ async def make_app() -> tornado.web.Application:
         (r"/sleep", views.SleepHandler),
         (r"/slow_api", views.SlowApiHandler),
     ]
-    connections = await databases.connect()
     return tornado.web.Application(handlers, default_handler_class=NotFoundHandler, **connections)
 
 
-async def main(sockets: list, parent: int) -> None:
+async def main(sockets: list[socket.socket], parent: socket.socket) -> None:
     shutdown_event = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.add_reader(parent, shutdown_event.set)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, shutdown_event.set)
-    server = tornado.httpserver.HTTPServer(await make_app())
+    asyncio.get_running_loop().add_reader(parent, shutdown_event.set)
+    tornado.httpclient.AsyncHTTPClient.configure(None, max_clients=5000)
+    connections = await databases.connect()
+    server = tornado.httpserver.HTTPServer(make_app(connections))
     server.add_sockets(sockets)
     await shutdown_event.wait()
     server.stop()
     await server.close_all_connections()
+    connections["postgresql"].terminate()
 
 
 if __name__ == "__main__":
     sockets = tornado.netutil.bind_sockets(settings.PORT, settings.HOST)
-    parent, alive = os.pipe()  # tells workers of their parent's end: fork_processes leaves them
+    # fork_processes does not end its workers: they end once the parent closes its socket.
+    parent, alive = socket.socketpair()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: alive.close())
     if settings.WORKERS > 1:
         tornado.process.fork_processes(settings.WORKERS)
-        os.close(alive)
+        alive.close()
     asyncio.run(main(sockets, parent))

@@ -26,8 +26,7 @@ class MongoHandler(BaseHandler):
         slug = self.get_argument("doc", "small", strip=False)
         if slug not in ("small", "big"):
             raise tornado.web.HTTPError(400, "doc must be small or big")
-        article = await self.settings["mongodb"].articles.find_one({"slug": slug})
-        if article is None:
+        if not (article := await self.settings["mongodb"].articles.find_one({"slug": slug})):
             raise tornado.web.HTTPError(404)
         self.write_json(article | {"_id": str(article["_id"])})
 
@@ -50,9 +49,10 @@ class GridFSHandler(BaseHandler):
             raise tornado.web.HTTPError(404) from error
         self.set_header("Content-Type", file.metadata["contentType"])
         self.set_header("Content-Length", file.length)
-        async for chunk in file:
-            self.write(chunk)
-            await self.flush()
+        with suppress(tornado.iostream.StreamClosedError):
+            async for chunk in file:
+                self.write(chunk)
+                await self.flush()
 
 
 class SleepHandler(BaseHandler):

@@ -67,9 +67,9 @@ def files(request: Request) -> File:
 
 @app.route("/gridfs/<name>")
 async def gridfs(request: Request, name: str) -> None:
+    bucket = AsyncGridFSBucket(mongodb)
     try:
-        stream = AsyncGridFSBucket(mongodb).open_download_stream_by_name(name)
-        file = await as_deferred(stream)
+        file = await as_deferred(bucket.open_download_stream_by_name(name))
     except NoFile as error:
         raise NotFound from error
     request.setHeader("Content-Type", file.metadata["contentType"])

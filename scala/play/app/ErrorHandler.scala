@@ -27,7 +27,7 @@ class ErrorHandler extends HttpErrorHandler with Logging {
       }
     }
 
-  /** Whether a database cannot be reached: PostgreSQL's codes are of connections and shutdowns. */
+  /** Whether a database is away: SQL states 08 and 57P are lost connections and shutdowns. */
   private def isAway(error: Throwable) = error match {
     case _: DatabaseException => false // MongoDB's own answer
     case _: ReactiveMongoException | _: SQLTransientConnectionException => true

@@ -4,7 +4,7 @@ import play.api.mvc.QueryStringBindable
 
 object Binders {
 
-  /** Play's own, which takes an empty value for a missing one, but refuses it. */
+  /** Play's own binder would use the default for an empty value. */
   implicit val integer: QueryStringBindable[Int] = new QueryStringBindable[Int] {
     private val play = QueryStringBindable.bindableInt
 

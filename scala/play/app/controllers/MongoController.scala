@@ -18,7 +18,7 @@ class MongoController @Inject() (cc: ControllerComponents, api: ReactiveMongoApi
     materializer: Materializer
 ) extends AbstractController(cc) {
 
-  api.connection // starts to connect, before the first request does
+  api.connection // connects at the start, not at the first request
 
   def mongo(doc: String): Action[AnyContent] = Action.async {
     if (doc == "small" || doc == "big")
