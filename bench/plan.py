@@ -28,10 +28,16 @@ class Turn:
         return self.target.name, self.case.name, self.level, self.repeat
 
 
+def can_run(target: Target, case: Case) -> bool:
+    """Whether a deployment can have the processes that a case asks for."""
+    return target.deployment.workers or case.settings.get("WORKERS", "1") == "1"
+
+
 def turns(workload: Workload, targets: Sequence[Target]) -> list[Turn]:
     """The servers take turns at each level, repeat by repeat: A B C, A B C.
 
-    So what changes on the machine while a run lasts changes for all of them.
+    So what changes on the machine while a run lasts changes for all of them. A server is left out
+    of cases that it cannot run.
     """
     return [
         _turn(workload, target, case, level, repeat)
@@ -39,6 +45,7 @@ def turns(workload: Workload, targets: Sequence[Target]) -> list[Turn]:
         for case in workload.case
         for level in workload.load.levels
         for target in targets
+        if can_run(target, case)
     ]
 
 

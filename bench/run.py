@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from bench import machine
 from bench.answers import WrongAnswer
 from bench.measure import Around, measure
-from bench.plan import Turn, turns
+from bench.plan import Turn, can_run, turns
 from bench.result import Failure, Run, ServerInfo, now, write
 from bench.workload import Workload
 from conformance.prove import prove
@@ -24,14 +24,18 @@ Progress = Callable[[Turn, float, float], None]
 
 
 def serving(workload: Workload, targets: Sequence[Target]) -> list[Target]:
-    """Those of the targets that serve all parts that a workload needs."""
+    """Those of the targets that serve all parts that a workload needs, in one of its cases."""
     able = []
     for target in targets:
         parts = target.server.manifest.parts
-        if parts is None or workload.parts <= set(parts):
-            able.append(target)
-        else:
+        if parts is not None and not workload.parts <= set(parts):
             say(f"{target.name} is left out: it does not serve {' and '.join(workload.parts)}")
+            continue
+        left_out = [case.name for case in workload.case if not can_run(target, case)]
+        if left_out:
+            say(f"{target.name} is left out of {', '.join(left_out)}: it is always one process")
+        if len(left_out) < len(workload.case):
+            able.append(target)
     if not able:
         raise UsageError("none of these servers serves what the workload asks for")
     return able

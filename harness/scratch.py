@@ -16,7 +16,7 @@ def scratch(purpose: str) -> Iterator[Path]:
     place = RUN / purpose
     with locked(RUN / "locks" / purpose):
         for old in place.glob("run-*"):
-            if not is_locked(old / ".lock"):
+            if _is_abandoned(old):
                 shutil.rmtree(old, ignore_errors=True)
         place.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=place))
@@ -27,3 +27,10 @@ def scratch(purpose: str) -> Iterator[Path]:
     finally:
         held.__exit__(None, None, None)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_abandoned(folder: Path) -> bool:
+    try:
+        return not is_locked(folder / ".lock")
+    except FileNotFoundError:  # its own run has just removed it
+        return False

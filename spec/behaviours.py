@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 ROOT = Path(__file__).parent
 BEHAVIOURS = ROOT / "behaviours.toml"
 
 Rating = Literal["good", "plain", "risky"]
+CLOSES = "closes after each response"
+"""The answer, to what is asked as a second request, of a server that takes no second one."""
+
 SECOND = ("refusals", "smuggling")
 """Groups whose questions are also asked as the second request of a connection."""
 
@@ -52,8 +55,15 @@ def _read(document: dict[str, dict[str, dict[str, object]]]) -> Iterator[Questio
             yield _question(id, group, **entry)  # type: ignore[arg-type]
         if group in SECOND:
             for id, entry in entries.items():
-                text = f"{entry['question']} As the second request of its connection."
-                yield _question(f"{id}-second", group, **(entry | {"question": text}))  # type: ignore[arg-type]
+                yield _question(f"{id}-second", group, **(entry | _as_second(entry)))  # type: ignore[arg-type]
+
+
+def _as_second(entry: dict[str, Any]) -> dict[str, Any]:
+    """What another place in the connection changes of a question."""
+    return {
+        "question": f"{entry['question']} As the second request of its connection.",
+        "answers": {**entry["answers"], CLOSES: {"plain": "A connection has one request."}},
+    }
 
 
 def _question(

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from bench.plan import turns
+from bench.run import serving
 from bench.statistics import estimate
-from bench.workload import Changes, load_workload, workload_names
+from bench.workload import Case, Changes, load_workload, workload_names
 from harness.catalog import find_targets
 from harness.errors import UsageError
 
@@ -27,6 +29,17 @@ def test_a_workload_names_servers_that_exist_and_has_a_quick_form(name: str) -> 
     quick = workload.changed(workload.quick)
     seconds = [quick.load.duration_of(level) or 5 for level in quick.load.levels]
     assert sum(seconds) * quick.repeats * len(quick.case) <= 20
+
+
+def test_a_server_that_is_always_one_process_is_left_out_of_cases_with_several() -> None:
+    several = load_workload("text").model_copy(
+        update={"case": [Case(name=n, settings={"WORKERS": n}) for n in ("1", "4")]}
+    )
+    targets = find_targets(("express",))
+    taken = {
+        (turn.target.name, turn.case.name) for turn in turns(several, serving(several, targets))
+    }
+    assert taken == {("express/express", "1"), ("express/cluster", "1"), ("express/cluster", "4")}
 
 
 def test_the_mix_has_thirty_requests() -> None:

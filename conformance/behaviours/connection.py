@@ -15,8 +15,7 @@ import spec
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
 from harness.server import DEFAULTS
-
-CLOSES = "closes after each response"
+from spec.behaviours import CLOSES
 
 HELLO = spec.expected("/index").body
 MESSAGE = spec.expected("/json").body

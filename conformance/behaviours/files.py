@@ -142,7 +142,10 @@ def date_fraction(lab: Lab) -> str:
 
 def _status(headers: Mapping[str, str], lab: Lab) -> str:
     """The status, where it says all."""
-    outcome = lab.outcome(_PHOTO, **headers)
+    return _or_failed(lab.outcome(_PHOTO, **headers))
+
+
+def _or_failed(outcome: str) -> str:
     return "failed" if outcome.startswith("5") else outcome
 
 
@@ -162,7 +165,7 @@ def _part(value: str, first: int, lab: Lab, **condition: str) -> str:
     response = lab.ask(_PHOTO, headers={"Range": value} | condition)
     if response.status == 206 and not _is_part(response, first):
         return "wrong part"
-    return str(response.status)
+    return _or_failed(str(response.status))
 
 
 def _is_part(response: Response, first: int) -> bool:

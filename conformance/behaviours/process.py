@@ -77,6 +77,7 @@ def _stopping_idle_connection(lab: Lab) -> str:
 
 def _status(number: Signals, lab: Lab) -> str:
     with serving(lab) as server:
+        time.sleep(1)  # gevent loses a SIGINT that finds it at work
         status = server.stop(number)
     if status in (-number, 128 + number):
         return "the signal's"

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 
 from conformance.behaviours.connection import (
-    CLOSES,
     HELLO,
     connect,
     keeps_alive,
@@ -16,6 +15,7 @@ from conformance.behaviours.connection import (
 from conformance.behaviours.lab import Lab, asks
 from conformance.hostile import BROKEN
 from conformance.http import Connection, Request
+from spec.behaviours import CLOSES
 
 Provoke = Callable[[Connection], str]
 """Sends what a question is about and names what comes."""

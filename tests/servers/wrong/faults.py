@@ -21,3 +21,8 @@ def switched(question: str) -> str | None:
         if name == question and answer:
             return answer
     return None
+
+
+def closes_after_each() -> bool:
+    """Whether this server is switched to close after each response, for whichever question."""
+    return "=closes after each response\n" in f"{_FILE.read_text()}\n"

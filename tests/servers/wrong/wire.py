@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
 
-import faults
-from faults import fault, switched
+from faults import closes_after_each, fault, switched
 
 HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*")
 LONGEST_LINE = 16 * 1024
 LONGEST_HEAD = 32 * 1024
 MOST_HEADERS = 200
 LONGEST_BODY = 1 << 20
-CLOSES = "closes after each response"
 
 
 @dataclass
@@ -82,11 +80,6 @@ class Cut(Exception):
 
 
 Handler = Callable[[Request], Awaitable[Response]]
-
-
-def closes_after_each() -> bool:
-    """Whether the server is switched to this answer, of whichever question."""
-    return f"={CLOSES}" in faults._FILE.read_text()
 
 
 class Connection:

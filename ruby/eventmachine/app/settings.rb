@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+require 'mongo'
+require 'pg'
+require 'uri'
+
+# What the environment sets.
+module Settings
+  # Reads a variable; a block that raises finds it wrong. A message could repeat a password.
+  def self.read(name, default = nil)
+    yield ENV.fetch(name, default)
+  rescue StandardError
+    abort "#{name} is missing or not valid"
+  end
+
+  HOST = ENV.fetch('HOST', '127.0.0.1')
+  PORT = read('PORT', '8000') { |port| Integer(port) }
+  MONGODB_URL = read('MONGODB_URL', 'mongodb://127.0.0.1:27017/refservers') do |url|
+    url.tap { Mongo::URI.get(url) }
+  end
+  MONGODB_POOL_SIZE = read('MONGODB_POOL_SIZE', '32') { |size| Integer(size) }
+  DATABASE_URL = read('DATABASE_URL', 'postgresql://refservers@127.0.0.1:5432/refservers') do |url|
+    url.tap { PG::Connection.conninfo_parse(url) }
+  end
+  DATABASE_POOL_SIZE = read('DATABASE_POOL_SIZE', '10') { |size| Integer(size) }
+  FILES_DIR = read('FILES_DIR') { |folder| Dir.new(folder).path }
+  SLOW_API_URL = read('SLOW_API_URL') { |url| URI(url).is_a?(URI::HTTP) ? url : raise }
+end
