@@ -25,8 +25,8 @@ _HEAD = 4096
 _LOOK = 0.1
 """Seconds from one look at the memory to the next."""
 _STILL = 1.0
-"""Seconds without growth after which a server holds all that it will hold."""
-_PATIENCE = 10.0
+"""Seconds after which a server that neither grows nor reads holds all that it will hold."""
+_PATIENCE = 14.0
 """Seconds after which it is taken as it is."""
 
 
@@ -44,22 +44,22 @@ class _Meter:
     """By how many bytes a server's processes have grown, at the most, since this was made."""
 
     def __init__(self, server: Controlled) -> None:
-        self._pids = server.pids()
+        self._pids, self._database = server.pids(), server.mongodb
         for pid in self._pids:
             with contextlib.suppress(OSError):
                 Path(f"/proc/{pid}/clear_refs").write_text("5")  # forgets the peak (proc(5))
         self._idle = self._peak()
-        self.most, self._since = 0, time.monotonic()
+        self.most, self._read, self._since = 0, 0, time.monotonic()
 
     def look(self) -> None:
-        grown = self._peak() - self._idle
-        if grown > self.most + _MB:
+        grown, read = self._peak() - self._idle, self._database.received // _MB
+        if grown > self.most + _MB or read != self._read:
             self._since = time.monotonic()
-        self.most = max(self.most, grown)
+        self.most, self._read = max(self.most, grown), read
 
     @property
     def is_still(self) -> bool:
-        """Whether they have not grown for a while."""
+        """Whether they have neither grown nor read from the database for a while."""
         return time.monotonic() - self._since > _STILL
 
     def _peak(self) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import get_args
 from urllib.parse import urlsplit
 
@@ -105,14 +106,18 @@ class Controlled(Subject):
             return set()
 
 
+_making = Lock()
+
+
 @contextmanager
 def start(
     target: Target, services: Services, folder: Path, settings: Mapping[str, str] | None = None
 ) -> Iterator[Controlled]:
     """Start a server between proxies, with files of its own, for the length of the block."""
     files = folder / "files"
-    if not files.exists():
-        make_files(files)
+    with _making:
+        if not files.exists():
+            make_files(files)
     log = folder / f"log-{free_port()}.txt"
     with ExitStack() as held:
         mongodb = held.enter_context(Proxy(services.mongodb_url, 27017).running())

@@ -27,6 +27,8 @@ def _signal_when_parent_dies(signum: int) -> Callable[[], None] | None:
     parent = os.getpid()
 
     def arrange() -> None:
+        for number in (signal.SIGINT, signal.SIGHUP):  # ignored below nohup, and inherited
+            signal.signal(number, signal.SIG_DFL)
         prctl(_PR_SET_PDEATHSIG, signum)
         if os.getppid() != parent:
             os.kill(os.getpid(), signum)

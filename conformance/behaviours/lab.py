@@ -11,8 +11,8 @@ from conformance.subject import Controlled, Subject
 
 Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]
 Lane = Literal["wire", "alone", "databases", "process"]
-"""Where a question is asked: ``wire`` beside others on a server that they share; each of the other
-lanes has a server of its own and asks one question after the other."""
+"""Where a question is asked: ``wire`` beside others on a server that they share; in the other lanes
+by itself, on a server that is asked one question after the other."""
 
 
 @dataclass(frozen=True)

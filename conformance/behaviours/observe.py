@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
@@ -30,8 +29,9 @@ GROUPS = (routing, parameters, files, gridfs, connection, refusals, smuggling, d
 
 _TOGETHER = 8
 """Questions asked at once of a server that serves several clients at once."""
-_INSTANCES = 4
-"""Instances of a server that serves one client at a time, each asked one question at a time."""
+_INSTANCES: dict[Lane, int] = {"wire": 4, "alone": 1, "databases": 3, "process": 2}
+"""Instances that are asked one question at a time: of each lane, and on the wire of a server that
+serves one client at a time."""
 _RECOVERY = 15.0
 """Seconds that a server has to answer again after a question."""
 
@@ -60,30 +60,40 @@ def observe(
     for inquiry in asked:
         if not (inquiry.control and isinstance(where, Lab)):
             lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
-    with ExitStack() as held:
-        workers: list[tuple[Lab, SimpleQueue[Inquiry]]] = []
+    with ThreadPoolExecutor(sum(_INSTANCES.values()) + len(lanes)) as pool:
+        running = []
         for lane, queue in lanes.items():
             if isinstance(where, Lab):
-                workers += [(where, queue)]
+                running.append(pool.submit(_work, where, queue, report, 1))
                 continue
             another, concurrent, patience = where
-            wire = lane == "wire"
-            for _ in range(1 if concurrent or not wire else min(_INSTANCES, queue.qsize())):
-                server = held.enter_context(another({}))
-                lab = Lab(server, another, patience)
-                workers += [(lab, queue)] * (_TOGETHER if concurrent and wire else 1)
-        with ThreadPoolExecutor(max(len(workers), 1)) as pool:
-            for done in [pool.submit(_work, lab, queue, report) for lab, queue in workers]:
-                done.result()
+            together = _TOGETHER if lane == "wire" and concurrent else 1
+            for _ in range(min(1 if together > 1 else _INSTANCES[lane], queue.qsize())):
+                running.append(pool.submit(_work_on, another, patience, queue, report, together))
+        for one in running:
+            one.result()
 
 
-def _work(lab: Lab, queue: SimpleQueue[Inquiry], report: Report) -> None:
-    while True:
-        try:
-            inquiry = queue.get_nowait()
-        except Empty:
-            return
-        report(ask(lab, inquiry))
+def _work_on(
+    another: Start, patience: float, queue: SimpleQueue[Inquiry], report: Report, together: int
+) -> None:
+    """Ask a server of one's own."""
+    with another({}) as server:
+        _work(Lab(server, another, patience), queue, report, together)
+
+
+def _work(lab: Lab, queue: SimpleQueue[Inquiry], report: Report, together: int) -> None:
+    def one_after_the_other() -> None:
+        while True:
+            try:
+                inquiry = queue.get_nowait()
+            except Empty:
+                return
+            report(ask(lab, inquiry))
+
+    with ThreadPoolExecutor(together) as pool:
+        for done in [pool.submit(one_after_the_other) for _ in range(together)]:
+            done.result()
 
 
 def ask(lab: Lab, inquiry: Inquiry) -> Observation:

@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
-require_relative 'app/problems'
 require_relative 'app/settings'
 require_relative 'app/views'
 
+views = Views.new
+
 map '/files' do
-  run Rack::Cascade.new([Rack::Files.new(Settings::FILES_DIR), Problems::NOT_FOUND])
+  run Rack::Cascade.new([Rack::Files.new(Settings::FILES_DIR), views], [404])
 end
 
-run Views.new
+run views

@@ -2,22 +2,12 @@
 
 require 'connection_pool'
 require 'eventmachine'
-require 'mongo'
-require 'pg'
-
 require_relative 'settings'
 
 Mongo::Logger.level = Logger::WARN
-MONGODB = Mongo::Client.new(
-  Settings::MONGODB_URL,
-  max_pool_size: Settings::MONGODB_POOL_SIZE, server_selection_timeout: 3
-)
-
-POSTGRESQL = ConnectionPool.new(size: Settings::DATABASE_POOL_SIZE) do
-  PG.connect(Settings::DATABASE_URL)
-end
-
-# Each query waits in a thread.
+MONGODB = Mongo::Client.new(Settings::MONGODB_URL, max_pool_size: Settings::MONGODB_POOL_SIZE,
+                                                   server_selection_timeout: 3)
+POSTGRESQL = ConnectionPool.new(size: Settings::DATABASE_POOL_SIZE) { PG.connect(Settings::DATABASE_URL) }
 EM.threadpool_size = Settings::MONGODB_POOL_SIZE + Settings::DATABASE_POOL_SIZE
 
 AGENTS = <<~SQL
