@@ -17,7 +17,7 @@ from harness.ports import require_free
 from harness.processes import spawn, stop, wait_until
 from harness.scratch import scratch
 
-START = 60.0
+START = 180.0
 """Seconds that a server may take to answer."""
 
 DEFAULTS = {"HOST": "127.0.0.1", "PORT": "8000", "WORKERS": "1", "THREADS": "50"}

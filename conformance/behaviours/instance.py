@@ -19,7 +19,7 @@ from harness.ports import free_port
 from harness.processes import kill_group, wait_until
 from harness.server import answers, launch
 
-START = 30.0
+START = 180.0
 """Seconds that it may take to serve, or to refuse its settings."""
 _END = 30.0
 """Seconds that it may take to end: the contract's 15, and as much again on a busy machine."""

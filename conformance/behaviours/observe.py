@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+from threading import Semaphore
 
 from conformance.behaviours import (
     connection,
@@ -45,6 +47,9 @@ class Observation:
     error: str = ""
 
 
+_starting = Semaphore(2)
+"""Servers that start at once: a JVM takes both cores."""
+
 Report = Callable[[Observation], None]
 
 
@@ -78,7 +83,9 @@ def _work_on(
     another: Start, patience: float, queue: SimpleQueue[Inquiry], report: Report, together: int
 ) -> None:
     """Ask a server of one's own."""
-    with another({}) as server:
+    with ExitStack() as held:
+        with _starting:
+            server = held.enter_context(another({}))
         _work(Lab(server, another, patience), queue, report, together)
 
 

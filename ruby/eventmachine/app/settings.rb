@@ -1,7 +1,4 @@
-# frozen_string_literal: true
-
-require 'mongo'
-require 'pg'
+Bundler.require(:default)
 
 # What the environment sets.
 module Settings
@@ -14,9 +11,7 @@ module Settings
 
   HOST = ENV.fetch('HOST', '127.0.0.1')
   PORT = read('PORT', '8000') { |port| Integer(port) }
-  MONGODB_URL = read('MONGODB_URL', 'mongodb://127.0.0.1:27017/refservers') do |url|
-    Mongo::URI.get(url) && url
-  end
+  MONGODB_URL = read('MONGODB_URL', 'mongodb://127.0.0.1:27017/refservers') { |url| Mongo::URI.get(url) && url }
   MONGODB_POOL_SIZE = read('MONGODB_POOL_SIZE', '32') { |size| Integer(size) }
   DATABASE_URL = read('DATABASE_URL', 'postgresql://refservers@127.0.0.1:5432/refservers') do |url|
     PG::Connection.conninfo_parse(url) && url

@@ -1,6 +1,3 @@
-# frozen_string_literal: true
-
-require 'em-http-request'
 require_relative 'databases'
 require_relative 'problems'
 
@@ -54,8 +51,7 @@ class Views
     defer(request) do
       file = MONGODB.database.fs.open_download_stream_by_name(name)
       info = file.file_info
-      type = info.metadata[:contentType]
-      [200, { 'Content-Type' => type, 'Content-Length' => info.length.to_s }, file.to_a]
+      [200, { 'Content-Type' => info.metadata[:contentType], 'Content-Length' => info.length.to_s }, file.to_a]
     rescue Mongo::Error::FileNotFound
       halt(404)
     end
@@ -91,7 +87,6 @@ class Views
     halt(502)
   end
 
-  # Runs the block in a thread of EventMachine's, as the databases' drivers block.
   def defer(request, &)
     EM.defer(-> { problems(request.env, &) }, request.env['async.callback'])
     ASYNC
@@ -107,6 +102,6 @@ class Views
 
   def integer(request, name, default:, range:)
     value = Integer(request.GET.fetch(name, default.to_s), 10, exception: false)
-    range.cover?(value) ? value : halt(400, detail: "#{name} must be an integer from #{range}")
+    range.cover?(value) ? value : halt(400, detail: "#{name} must be an integer in #{range}")
   end
 end
