@@ -235,14 +235,12 @@ class Connection:
 
     def read_raw(self, timeout: float) -> bytes:
         """What comes until the server closes or is silent for ``timeout`` seconds."""
-        data, self._rest = self._rest, b""
+        data, self._rest = bytearray(self._rest), b""
         self.socket.settimeout(timeout)
-        try:
+        with contextlib.suppress(TimeoutError, ConnectionResetError):
             while chunk := self.socket.recv(1 << 16):
                 data += chunk
-        except (TimeoutError, ConnectionResetError):
-            pass
-        return data
+        return bytes(data)
 
     def is_closed_within(self, seconds: float) -> bool:
         """Whether the server closes, without another byte, in that time."""

@@ -90,7 +90,7 @@ def kill_group(pgid: int) -> None:
         os.killpg(pgid, signal.SIGKILL)
 
 
-def wait_until(condition: Callable[[], bool], *, timeout: float, interval: float = 0.02) -> bool:
+def wait_until(condition: Callable[[], bool], *, timeout: float, interval: float = 0.05) -> bool:
     """Poll ``condition`` until it holds; say whether it did within ``timeout`` seconds."""
     deadline = time.monotonic() + timeout
     while not condition():

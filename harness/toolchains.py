@@ -82,7 +82,8 @@ def _has_jdk() -> bool:
 
 def _has_ruby() -> bool:
     version = version_of("ruby", "--version")
-    return version is not None and version >= (3, 1) and find_program("bundle") is not None
+    programs = ("bundle", "thin")
+    return version is not None and version >= (3, 1) and all(map(find_program, programs))
 
 
 def _has_c_compiler() -> bool:
@@ -95,8 +96,9 @@ def _has_locust() -> bool:
 
 
 _RUBY = (
-    *("ruby", "ruby-dev", "bundler", "ruby-eventmachine", "ruby-http-parser.rb"),
-    *("ruby-em-http-request", "ruby-pg", "ruby-bson", "ruby-rspec", "rubocop"),
+    *("ruby", "ruby-dev", "bundler", "thin", "ruby-rack", "ruby-eventmachine"),
+    *("ruby-em-http-request", "ruby-mongo", "ruby-pg", "ruby-connection-pool"),
+    *("ruby-rspec", "rubocop"),
 )
 
 TOOLCHAINS = {
