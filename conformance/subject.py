@@ -55,6 +55,10 @@ class Subject:
             raise UsageError(f"{url}: give the address as http://HOST:PORT")
         return cls(parts.hostname, parts.port or 80)
 
+    def keeps(self, response: Response) -> bool:
+        """Whether the connection of a response takes another request."""
+        return (response.header("Connection") or "").lower() != "close"
+
     def connect(self, timeout: float = TIMEOUT) -> Connection:
         """A new connection."""
         return Connection(self.host, self.port, timeout)
@@ -92,6 +96,10 @@ class Controlled(Subject):
     def deployment(self) -> Deployment:
         """What the manifest says of how it runs."""
         return self.target.deployment
+
+    def keeps(self, response: Response) -> bool:
+        """Not where the manifest says that it closes after each response, announced or not."""
+        return self.deployment.keep_alive and super().keeps(response)
 
     def processes(self) -> list[psutil.Process]:
         """Its processes, the first one first."""

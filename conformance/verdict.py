@@ -12,6 +12,9 @@ from harness.paths import ROOT, RUN
 from harness.sources import source_files
 from harness.writing import write_whole
 
+_BESIDE = {records.NAME, "README.md"}
+"""Files of a server that say what it is, and change nothing of it."""
+
 _SUITE = ("spec", "harness", "conformance", "requirements")
 
 
@@ -92,7 +95,7 @@ def state_of(target: Target) -> str:
     digest = hashlib.sha256(target.name.encode())
     for folder in (target.server.folder, *(ROOT / name for name in _SUITE)):
         for path in source_files(folder):
-            if path.name == records.NAME:
+            if path.name in _BESIDE:
                 continue
             digest.update(f"\0{path.relative_to(folder)}\0".encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())

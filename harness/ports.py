@@ -1,16 +1,22 @@
 """Loopback ports."""
 
+import contextlib
+import random
 import socket
 
 from harness.errors import UsageError
 
+_LISTENERS = range(20_000, 32_000)
+"""Ports below those that the kernel gives to clients (ip_local_port_range begins at 32768)."""
+
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A TCP port of 127.0.0.1 that nothing uses now, and that no client will be given."""
+    while True:
+        port = random.choice(_LISTENERS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def require_free(host: str, port: int) -> None:

@@ -24,7 +24,7 @@ def test_fingerprint(subject: Subject) -> None:
         request = Request(exchange.target)
         response = connection.request(request)
         fingerprint.add(exchange, response)
-        if (response.header("Connection") or "").lower() == "close":
+        if not subject.keeps(response):
             connection.socket.close()
             connection = None
         try:

@@ -16,7 +16,7 @@ def test_head(subject: Subject, target: str) -> None:
         head = connection.request(Request(target, "HEAD"))
         if not 200 <= head.status < 300:
             pytest.skip(f"HEAD is answered with {head.status}")
-        if (head.header("Connection") or "").lower() == "close":
+        if not subject.keeps(head):
             connection.require_end(head)
         else:
             right(connection.request(Request(target)))

@@ -40,13 +40,13 @@ def test_bad_settings(controlled: Controlled, tmp_path: Path) -> None:
     """Each ends the process before it serves, with a status and a line that names it."""
     good = controlled.services.environment() | {
         "HOST": "127.0.0.1",
-        "PORT": str(free_port()),
         "FILES_DIR": str(controlled.files),
     }
     started = {}
     for name, value in BAD_SETTINGS.items():
         with (tmp_path / name).open("w") as output:
-            started[name] = launch(controlled.target, good | {name: value}, output=output)
+            bad = good | {"PORT": str(free_port()), name: value}
+            started[name] = launch(controlled.target, bad, output=output)
     try:
         for name, process in started.items():
             try:
