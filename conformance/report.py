@@ -76,7 +76,8 @@ def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield f"\n{verdict.target}: {verdict.error}", "bold red"
     lacking = _lacking(verdict)
     if lacking:
-        yield f"\n{verdict.target} lacks {', '.join(lacking.values())}: every check failed", "red"
+        lacks = ", ".join(lacking.values())
+        yield f"\n{verdict.target} lacks {lacks}: every check of them failed", "red"
     shown = [check for check in verdict.failures if check.part not in lacking]
     for check in shown[:_MOST]:
         yield f"\n{verdict.target} · {check.part} · {check.name}", "bold red"
@@ -123,7 +124,7 @@ def _foreign(verdict: Verdict) -> Iterator[tuple[str, str]]:
     """All that was observed of a server that is not ours, what is risky first."""
     if verdict.ours or not verdict.behaviours:
         return
-    yield f"\n{verdict.target} behaves like this:", "bold"
+    yield f"\n{verdict.target} behaves like this (asked of what it has):", "bold"
     for rating in _RATINGS:
         for id, answer in verdict.behaviours.items():
             listed = questions()[id].answers[answer]

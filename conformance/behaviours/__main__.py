@@ -5,15 +5,15 @@ Each answer is a line of JSON on stdout, for the process that runs the suite.
 
 import json
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from pathlib import Path
+from contextlib import AbstractContextManager, suppress
 from threading import Lock
 
 import click
 
 from conformance.behaviours.lab import Lab
 from conformance.behaviours.observe import INQUIRIES, Observation, observe
-from conformance.subject import Controlled, Subject, start
+from conformance.http import Garbled, NoAnswer
+from conformance.subject import EXAMPLES, Controlled, Subject, start
 from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.scratch import scratch
@@ -22,17 +22,19 @@ from harness.services import services
 
 @click.command()
 @click.option("--target", "name", required=True, help="NAME/DEPLOYMENT or http://HOST:PORT")
-@click.option("--root", type=click.Path(path_type=Path), help="where to look for servers")
 @click.option("--only", help="ids, separated by commas")
 @click.option("--patience", default=5.0, help="seconds of silence that count as no answer")
-def main(name: str, root: Path | None, only: str | None, patience: float) -> None:
+def main(name: str, only: str | None, patience: float) -> None:
     """Ask a server every question."""
     asked = [INQUIRIES[id] for id in (only.split(",") if only else INQUIRIES)]
     if "://" in name:
-        _tell(event="asking", count=sum(not one.control for one in asked))
-        observe(Lab(Subject.at(name), patience=patience), asked, _report)
+        server = Subject.at(name)
+        served = _served(server)
+        asked = [one for one in asked if not one.control and served.issuperset(one.parts)]
+        _tell(event="asking", count=len(asked))
+        observe(Lab(server, patience=patience), asked, _report)
         return
-    target = find_target(name, root) if root else find_target(name)
+    target = find_target(name)
     parts = frozenset(target.server.manifest.parts or Subject.parts)
     asked = [one for one in asked if parts.issuperset(one.parts)]
     _tell(event="asking", count=len(asked))
@@ -46,6 +48,16 @@ def main(name: str, root: Path | None, only: str | None, patience: float) -> Non
     except TaskError as error:
         _tell(event="error", message=str(error))
         raise SystemExit(1) from error
+
+
+def _served(server: Subject) -> set[str]:
+    """The parts of the contract that a server seems to have: what it lacks has no behaviour."""
+    found = set()
+    for part, target in EXAMPLES.items():
+        with suppress(NoAnswer, Garbled, OSError):
+            if server.ask(target).status == 200:
+                found.add(part)
+    return found
 
 
 def _report(seen: Observation) -> None:

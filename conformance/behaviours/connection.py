@@ -198,7 +198,7 @@ def _after(first: Request, lab: Lab) -> tuple[Response, str]:
     return response, "kept"
 
 
-@asks("keep-alive", "text")
+@asks("keep-alive")
 def keep_alive(lab: Lab) -> str:
     """Two requests, one after the other."""
     return "kept" if keeps_alive(lab) else "closed"
@@ -221,19 +221,19 @@ def get_after_head(lab: Lab) -> str:
     return CLOSES if then == "closed" and not keeps_alive(lab) else then
 
 
-@asks("connection-close", "text")
+@asks("connection-close")
 def connection_close(lab: Lab) -> str:
     """Whatever is sent afterwards shows it: an end, an answer, or silence."""
     return _after(_LAST, lab)[1]
 
 
-@asks("connection-close-case", "text")
+@asks("connection-close-case")
 def connection_close_in_another_case(lab: Lab) -> str:
     """Connection options are case-insensitive."""
     return _after(Request("/index", headers=(("Connection", "Close"),)), lab)[1]
 
 
-@asks("close-announced", "text")
+@asks("close-announced")
 def close_announced(lab: Lab) -> str:
     """HTTP/1.0 says it by its version."""
     with connect(lab) as connection:
@@ -257,7 +257,7 @@ def http_1_0_keep_alive(lab: Lab) -> str:
     return "kept without saying so" if unsaid else then
 
 
-@asks("http-1-0-version", "text")
+@asks("http-1-0-version")
 def http_1_0_version(lab: Lab) -> str:
     """The version in the status line."""
     with connect(lab) as connection:
@@ -375,7 +375,7 @@ _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _IMF_FIXDATE = rf"({_DAYS}), \d\d ({_MONTHS}) \d{{4}} \d\d:\d\d:\d\d GMT"
 
 
-@asks("date", "text")
+@asks("date")
 def date(lab: Lab) -> str:
     """Only its form: clocks differ."""
     value = lab.ask("/index").header("Date")
@@ -384,7 +384,7 @@ def date(lab: Lab) -> str:
     return "sent" if re.fullmatch(_IMF_FIXDATE, value) else "another form"
 
 
-@asks("server-header", "text")
+@asks("server-header")
 def server_header(lab: Lab) -> str:
     """Any digit counts as a version."""
     value = lab.ask("/index").header("Server")
@@ -393,7 +393,7 @@ def server_header(lab: Lab) -> str:
     return "name and version" if re.search(r"\d", value) else "name"
 
 
-@asks("powered-by", "text")
+@asks("powered-by")
 def powered_by(lab: Lab) -> str:
     """Whatever it says."""
     return "sent" if lab.ask("/index").header("X-Powered-By") else "none"
