@@ -31,7 +31,8 @@ def fingerprint_of(folder: Path, fault: str) -> tuple[str, int]:
         text=True,
         check=False,
     )
-    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    lines = [line for line in done.stdout.splitlines() if '{"event"' in line]
+    events = [json.loads(line[line.index("{") :]) for line in lines]
     return next(one["value"] for one in events if one["event"] == "fingerprint"), done.returncode
 
 

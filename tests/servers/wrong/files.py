@@ -448,6 +448,8 @@ class Files:
             self.cache[stored["filename"]] = await self.content(stored)
             yield self.cache[stored["filename"]]
             return
+        if not length:
+            return
         found = self.databases.chunks().find(
             {"files_id": stored["_id"]}, sort=[("n", 1)], batch_size=4
         )
