@@ -14,6 +14,7 @@ from harness.catalog import Target
 from harness.console import progress as console
 from harness.paths import ROOT
 from harness.scratch import scratch
+from spec.behaviours import questions
 
 Subject = Target | str
 """One of our servers, or the address of any."""
@@ -80,6 +81,13 @@ class Proof:
             if self.recording:
                 records.write(subject, verdict.behaviours)
             verdict.compare(subject)
+            changed = [one.question for one in verdict.changes if one.question in questions()]
+            if doubtful := [*changed, *verdict.unanswered]:
+                console.print(f"asking {verdict.target} again: {', '.join(doubtful)}")
+                examination.ask_again(doubtful)
+                if self.recording:
+                    records.write(subject, verdict.behaviours)
+                verdict.compare(subject)
             keep(subject, verdict)
         outcome, style = ("passed", "green") if verdict.passed else ("FAILED", "red")
         console.print(f"{outcome}  {verdict.target}", style=style)

@@ -50,6 +50,14 @@ class Examination:
             list(pool.map(self._run, commands.keys(), commands.values()))
         self.verdict.checks.sort(key=lambda check: parts.index(check.part))
 
+    def ask_again(self, questions: Sequence[str]) -> None:
+        """Ask these questions once more, now that nothing else is asked; the last answer counts."""
+        for id in questions:
+            self.verdict.behaviours.pop(id, None)
+            self.verdict.unanswered.pop(id, None)
+        asking = [sys.executable, "-m", "conformance.behaviours", *self.where]
+        self._run("behaviours-again", [*asking, "--only", ",".join(questions)])
+
     def end(self) -> None:
         """Stop it wherever it is; what was found so far stays in the verdict."""
         with self._lock:

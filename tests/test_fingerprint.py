@@ -23,7 +23,7 @@ def fingerprint_of(folder: Path, fault: str) -> tuple[str, int]:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", str(CHECKS / "test_fingerprint.py"), "--quiet"),
-            *("--target", str(WRONG), "-p", "no:cacheprovider"),
+            *("--target", str(WRONG), "-p", "no:cacheprovider", "--capture=no"),
         ],
         cwd=ROOT,
         env={**os.environ, "FAULT_FILE": str(folder / "fault")},
