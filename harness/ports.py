@@ -1,6 +1,7 @@
 """Loopback ports."""
 
 import contextlib
+import itertools
 import random
 import socket
 
@@ -9,11 +10,15 @@ from harness.errors import UsageError
 _LISTENERS = range(20_000, 32_000)
 """Ports below those that the kernel gives to clients (ip_local_port_range begins at 32768)."""
 
+_offsets = itertools.count(random.SystemRandom().randrange(len(_LISTENERS)))
+"""From a random start, so that two processes are unlikely to be given the same port. Not seeded:
+Hypothesis seeds ``random`` alike in every process."""
+
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nothing uses now, and that no client will be given."""
+    """A TCP port of 127.0.0.1 that nothing uses, and that this process was not given lately."""
     while True:
-        port = random.choice(_LISTENERS)
+        port = _LISTENERS[next(_offsets) % len(_LISTENERS)]
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port

@@ -153,8 +153,8 @@ class Switches:
             print("cannot use", self.url, file=sys.stderr, flush=True)
         if self.answer("hangs-recovers") == "not within 10 s":
             self.away_until = time.monotonic() + 15
-        longer = {"an answer within 12 s": 7.5, "none within 12 s": 15}
-        await asyncio.sleep(longer.get(self.answer("hangs") or "", 0))
+        if self.answer("hangs") == "none within 8 s":
+            await asyncio.sleep(10)
 
     def crowd(self) -> None:
         answer = self.answer("crowd")
