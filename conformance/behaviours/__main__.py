@@ -26,18 +26,19 @@ from harness.services import services
 @click.option("--patience", default=5.0, help="seconds of silence that count as no answer")
 def main(name: str, only: str | None, patience: float) -> None:
     """Ask a server every question."""
-    asked = [INQUIRIES[id] for id in (only.split(",") if only else INQUIRIES)]
+    ids = only.split(",") if only else INQUIRIES
+    asked = list(dict.fromkeys(INQUIRIES[id] for id in ids))
     if "://" in name:
         server = Subject.at(name)
         served = _served(server)
         asked = [one for one in asked if not one.control and served.issuperset(one.parts)]
-        _tell(event="asking", count=len(asked))
+        _tell(event="asking", count=sum(len(one.ids) for one in asked))
         observe(Lab(server, patience=patience), asked, _report)
         return
     target = find_target(name)
     parts = frozenset(target.server.manifest.parts or Subject.parts)
     asked = [one for one in asked if parts.issuperset(one.parts)]
-    _tell(event="asking", count=len(asked))
+    _tell(event="asking", count=sum(len(one.ids) for one in asked))
     try:
         with scratch("behaviours") as folder, services() as around:
 

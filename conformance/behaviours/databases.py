@@ -10,7 +10,7 @@ from functools import partial
 
 import spec
 from conformance.behaviours.instance import launched
-from conformance.behaviours.lab import Lab, asks
+from conformance.behaviours.lab import Lab, asks, asks_several
 from conformance.behaviours.process import FAILED, INDEX, PASSWORD
 from conformance.http import Closed, Connection, Request, Silence
 from conformance.proxy import Proxy, State
@@ -98,27 +98,24 @@ def _asking(server: Subject, target: str, count: int = 1) -> Iterator[list[Conne
 # Away, and cut
 
 
-def _starts(database: _Database, lab: Lab) -> str:
-    with (
-        database.refusing(lab) as proxy,
-        launched(lab, **{database.setting: proxy.url}) as server,
-    ):
-        serves = server.serves()
-        status = _status(server, database.target) if serves else None
-        if server.has_ended:
-            return "ends"
-        if not serves:
-            return "serves nothing"
-        return "answers 503" if status == 503 else "answers otherwise"
-
-
-def _password(database: _Database, lab: Lab) -> str:
+def _starts(database: _Database, lab: Lab) -> dict[str, str]:
+    """It is started while the database, whose URL has a password, refuses connections."""
     with database.refusing(lab) as proxy:
         url = proxy.url_with(user=f"refservers:{PASSWORD}")
         with launched(lab, **{database.setting: url}) as server:
-            if server.serves():
-                _status(server, database.target)
-            return "shown" if PASSWORD in server.written() else "not shown"
+            serves = server.serves()
+            status = _status(server, database.target) if serves else None
+            if server.has_ended:
+                starts = "ends"
+            elif not serves:
+                starts = "serves nothing"
+            else:
+                starts = "answers 503" if status == 503 else "answers otherwise"
+            shown = PASSWORD in server.written()
+    return {
+        f"{database.name}-starts": starts,
+        f"{database.name}-password": "shown" if shown else "not shown",
+    }
 
 
 def _retry_after(lab: Lab) -> str:
@@ -222,11 +219,8 @@ def _pool(database: _Database, lab: Lab) -> str:
         return "one per request" if made >= requests / 2 else "a pool"
 
 
-def _crowd(database: _Database, lab: Lab) -> tuple[int, list[int | None]]:
-    """A crowd asks a slow database through a small pool.
-
-    Gives the most connections that were open at once, and the statuses that the crowd got.
-    """
+def _crowd(database: _Database, lab: Lab) -> dict[str, str]:
+    """A crowd asks a slow database through a small pool."""
     with lab.start(MONGODB_POOL_SIZE=str(_POOL), DATABASE_POOL_SIZE=str(_POOL)) as server:
         assert _status(server, database.target) == 200, f"{database.target} is not served"
         proxy = database.proxy(server)
@@ -235,8 +229,17 @@ def _crowd(database: _Database, lab: Lab) -> tuple[int, list[int | None]]:
             _asking(server, database.target, _CROWD) as connections,
             ThreadPoolExecutor(_CROWD) as clients,
         ):
-            statuses = list(clients.map(_received, connections))
-        return proxy.most, statuses
+            statuses = set(clients.map(_received, connections))
+        most = proxy.most
+    if not statuses <= {200, 503}:
+        served = "some fail otherwise"
+    else:
+        served = "some 503" if 503 in statuses else "all served"
+    within = most <= _POOL + database.monitors
+    return {
+        f"{database.name}-crowd": served,
+        f"{database.name}-crowd-connections": "within the pool" if within else "more",
+    }
 
 
 def _received(connection: Connection) -> int | None:
@@ -248,33 +251,24 @@ def _received(connection: Connection) -> int | None:
             return None
 
 
-def _crowd_served(database: _Database, lab: Lab) -> str:
-    _, statuses = _crowd(database, lab)
-    if not {200, 503}.issuperset(statuses):
-        return "some fail otherwise"
-    return "some 503" if 503 in statuses else "all served"
-
-
-def _crowd_connections(database: _Database, lab: Lab) -> str:
-    most, _ = _crowd(database, lab)
-    return "within the pool" if most <= _POOL + database.monitors else "more"
-
-
 _QUESTIONS: dict[str, Callable[[_Database, Lab], str]] = {
-    "starts": _starts,
     "cut": _cut,
     "hangs": _hangs,
     "hangs-others": _others,
     "hangs-recovers": _recovers,
     "pool": _pool,
-    "crowd": _crowd_served,
-    "crowd-connections": _crowd_connections,
-    "password": _password,
 }
 
 for _one in (_MONGODB, _POSTGRESQL):
     for _id, _question in _QUESTIONS.items():
         _ask = partial(_question, _one)
         asks(f"{_one.name}-{_id}", _one.part, lane="databases")(_ask)
+    for _ids, _several in (
+        (("starts", "password"), _starts),
+        (("crowd", "crowd-connections"), _crowd),
+    ):
+        asks_several(*(f"{_one.name}-{_id}" for _id in _ids), parts=(_one.part,), lane="databases")(
+            partial(_several, _one)
+        )
 asks("postgresql-hangs-many", "agents", lane="databases")(_others_of_many)
 asks("retry-after", "agents", lane="databases")(_retry_after)

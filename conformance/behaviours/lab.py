@@ -63,14 +63,16 @@ class Lab:
 
 
 Ask = Callable[[Lab], str]
+AskSeveral = Callable[[Lab], Mapping[str, str]]
+"""Gives an answer for each id."""
 
 
 @dataclass(frozen=True)
 class Inquiry:
-    """A question as it is asked."""
+    """A question as it is asked, or several that are answered together."""
 
-    id: str
-    ask: Ask
+    ids: tuple[str, ...]
+    ask: AskSeveral
     parts: tuple[spec.Part, ...]
     """The parts of the contract that a server must serve to be asked."""
     lane: Lane
@@ -87,9 +89,33 @@ def asks(
     """Register a function as what asks the question ``id`` of ``behaviours.toml``."""
 
     def register(ask: Ask) -> Ask:
-        if id in INQUIRIES:
-            raise ValueError(f"{id} is asked twice")
-        INQUIRIES[id] = Inquiry(id, ask, parts, lane, control or lane in ("databases", "process"))
+        _register((id,), lambda lab: {id: ask(lab)}, parts, lane, control)
         return ask
 
     return register
+
+
+def asks_several(
+    *ids: str, parts: tuple[spec.Part, ...] = (), lane: Lane
+) -> Callable[[AskSeveral], AskSeveral]:
+    """Register a function that asks several questions of one server that it starts."""
+
+    def register(ask: AskSeveral) -> AskSeveral:
+        _register(ids, ask, parts, lane, control=True)
+        return ask
+
+    return register
+
+
+def _register(
+    ids: tuple[str, ...],
+    ask: AskSeveral,
+    parts: tuple[spec.Part, ...],
+    lane: Lane,
+    control: bool,
+) -> None:
+    inquiry = Inquiry(ids, ask, parts, lane, control or lane in ("databases", "process"))
+    for id in ids:
+        if id in INQUIRIES:
+            raise ValueError(f"{id} is asked twice")
+        INQUIRIES[id] = inquiry

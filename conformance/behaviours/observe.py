@@ -29,11 +29,11 @@ __all__ = ["INQUIRIES", "Observation", "observe"]
 GROUPS = (routing, parameters, files, gridfs, connection, refusals, smuggling, databases, process)
 """Importing a group registers its questions."""
 
-_TOGETHER = 8
-"""Questions asked at once of a server that serves several clients at once."""
-_INSTANCES: dict[Lane, int] = {"wire": 4, "alone": 1, "databases": 3, "process": 2}
-"""Instances that are asked one question at a time: of each lane, and on the wire of a server that
-serves one client at a time."""
+_INSTANCES: dict[Lane, int] = {"wire": 1, "alone": 1, "databases": 3, "process": 1}
+"""Servers of each lane."""
+_TOGETHER: dict[Lane, int] = {"wire": 8, "alone": 1, "databases": 1, "process": 2}
+"""Questions asked at once of each. On the wire of a deployment that serves one client at a time,
+half as many servers are asked one at a time. Those of ``process`` start their own."""
 _RECOVERY = 15.0
 """Seconds that a server has to answer again after a question."""
 
@@ -58,22 +58,26 @@ def observe(
 ) -> None:
     """Ask a server all that is ``asked`` and report each answer as it comes.
 
+    A server that is started is asked what is answered together with it too.
+
     ``where`` is a server that is there, or how to start one, whether it serves several clients at
     once, and the patience (:class:`Lab`). A server that is there is not asked what needs control.
     """
     lanes: dict[Lane, SimpleQueue[Inquiry]] = {}
-    for inquiry in asked:
+    for inquiry in dict.fromkeys(asked):
         if not (inquiry.control and isinstance(where, Lab)):
             lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
-    with ThreadPoolExecutor(sum(_INSTANCES.values()) + len(lanes)) as pool:
+    with ThreadPoolExecutor(sum(_TOGETHER.values())) as pool:
         running = []
         for lane, queue in lanes.items():
             if isinstance(where, Lab):
                 running.append(pool.submit(_work, where, queue, report, 1))
                 continue
             another, concurrent, patience = where
-            together = _TOGETHER if lane == "wire" and concurrent else 1
-            for _ in range(min(1 if together > 1 else _INSTANCES[lane], queue.qsize())):
+            instances, together = _INSTANCES[lane], _TOGETHER[lane]
+            if lane == "wire" and not concurrent:
+                instances, together = together // 2, 1
+            for _ in range(min(instances, queue.qsize())):
                 running.append(pool.submit(_work_on, another, patience, queue, report, together))
         for one in running:
             one.result()
@@ -96,26 +100,31 @@ def _work(lab: Lab, queue: SimpleQueue[Inquiry], report: Report, together: int) 
                 inquiry = queue.get_nowait()
             except Empty:
                 return
-            report(ask(lab, inquiry))
+            for seen in ask(lab, inquiry):
+                report(seen)
 
     with ThreadPoolExecutor(together) as pool:
         for done in [pool.submit(one_after_the_other) for _ in range(together)]:
             done.result()
 
 
-def ask(lab: Lab, inquiry: Inquiry) -> Observation:
-    """Ask one question and wait until the server answers others again."""
-    listed = questions()[inquiry.id].answers
+def ask(lab: Lab, inquiry: Inquiry) -> list[Observation]:
+    """Ask, and wait until the server answers others again."""
     try:
-        answer = inquiry.ask(lab)
+        answers = inquiry.ask(lab)
     except Exception as error:
-        seen = Observation(inquiry.id, None, f"{type(error).__name__}: {error}")
+        seen = [Observation(id, None, f"{type(error).__name__}: {error}") for id in inquiry.ids]
     else:
-        unlisted = "" if answer in listed else f"{answer!r} is not among the question's answers"
-        seen = Observation(inquiry.id, answer if answer in listed else None, unlisted)
+        seen = [_listed(id, answers[id]) for id in inquiry.ids]
     if inquiry.lane != "wire":
         _settle(lab)
     return seen
+
+
+def _listed(id: str, answer: str) -> Observation:
+    if answer in questions()[id].answers:
+        return Observation(id, answer)
+    return Observation(id, None, f"{answer!r} is not among the question's answers")
 
 
 def _settle(lab: Lab) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from conformance.behaviours.instance import START, Instance, launched, serving
-from conformance.behaviours.lab import Lab, asks
+from conformance.behaviours.lab import Lab, asks, asks_several
 from conformance.http import Closed, Connection, Garbled, Request, Silence
 from harness.processes import wait_until
 
@@ -75,19 +75,23 @@ def _stopping_idle_connection(lab: Lab) -> str:
         return "ends" if wait_until(lambda: server.has_ended, timeout=8) else "waits"
 
 
-def _status(number: Signals, lab: Lab) -> str:
+@asks("sigint-status", lane="process")
+def _sigint_status(lab: Lab) -> str:
     with serving(lab) as server:
         time.sleep(1)  # gevent loses a SIGINT that finds it at work
-        status = server.stop(number)
+        return _status(SIGINT, server)
+
+
+def _status(number: Signals, server: Instance) -> str:
+    """The kind of exit status with which a signal ends it."""
+    status = server.stop(number)
     if status in (-number, 128 + number):
         return "the signal's"
     return "0" if status == 0 else "another"
 
 
 for _number in (SIGTERM, SIGINT):
-    _name = _number.name.lower()
-    asks(f"{_name}-in-flight", "sleep", lane="process")(partial(_in_flight, _number))
-    asks(f"{_name}-status", lane="process")(partial(_status, _number))
+    asks(f"{_number.name.lower()}-in-flight", "sleep", lane="process")(partial(_in_flight, _number))
 
 
 @asks("sighup", lane="process")
@@ -195,15 +199,13 @@ _TRACE = re.compile(r"^Traceback \(most recent call|^\s+at \S+|\.rb:\d+:in ")
 """A line of a trace: Python's, JavaScript's and the JVM's, Ruby's."""
 
 
-@asks("bad-setting-status", "mongo", lane="process")
-def _bad_setting_status(lab: Lab) -> str:
-    status, _ = _refusal(lab, MONGODB_URL="nonsense")
-    return str(status) if status in (1, 2) else "another"
-
-
-@asks("bad-setting-output", "mongo", lane="process")
-def _bad_setting_output(lab: Lab) -> str:
-    return _form(_refusal(lab, MONGODB_URL="nonsense")[1])
+@asks_several("bad-setting-status", "bad-setting-output", parts=("mongo",), lane="process")
+def _bad_setting(lab: Lab) -> dict[str, str]:
+    status, written = _refusal(lab, MONGODB_URL="nonsense")
+    return {
+        "bad-setting-status": str(status) if status in (1, 2) else "another",
+        "bad-setting-output": _form(written),
+    }
 
 
 @asks("bad-settings-together", "mongo", "files", lane="process")
@@ -226,58 +228,64 @@ def _bad_setting_password(lab: Lab) -> str:
 # What it logs
 
 
-def _logged(lab: Lab, target: str, status: int, **settings: str) -> str:
-    """What a request adds to the log; of a log that is buffered, what names the request."""
-    with serving(lab, **settings) as server:
-        before = len(server.written().encode())
-        response = server.ask(target, timeout=2 * lab.patience)
-        assert response.status == status, f"{target}: {response.status} instead of {status}"
-        wait_until(lambda: server.log.stat().st_size > before, timeout=1.5)
-        if added := server.written(before):
-            return added
-        server.stop(SIGTERM)
-        rest = server.written(before)
-        named = [line for line in rest.splitlines() if target in line]
-        return rest if _form(rest) == "a traceback" else "\n".join(named)
+@asks_several(
+    *("log-start", "listens", "log-success", "log-not-found", "sigterm-status"), lane="process"
+)
+def _log(lab: Lab) -> dict[str, str]:
+    """One server from its start to its end.
+
+    Lines of its access log for the requests that wait for its start do not count.
+    """
+    with serving(lab) as server:
+        lines = [line for line in server.written().splitlines() if INDEX.target not in line]
+        listens = _listens(server)
+        success = _logged(server, INDEX.target, 200)
+        missing = _logged(server, _NOWHERE, 404)
+        status = _status(SIGTERM, server)
+        rest = server.written()  # of a log that is buffered
+    form = _form(missing or "\n".join(line for line in rest.splitlines() if _NOWHERE in line))
+    return {
+        "log-start": "lines" if "".join(lines).strip() else "nothing",
+        "listens": listens,
+        "log-success": "a line" if INDEX.target in (success or rest) else "nothing",
+        "log-not-found": "several lines" if form == "a traceback" else form,
+        "sigterm-status": status,
+    }
 
 
-@asks("log-success", lane="process")
-def _log_success(lab: Lab) -> str:
-    return "a line" if INDEX.target in _logged(lab, INDEX.target, 200) else "nothing"
+_NOWHERE = "/nothing-is-there"
 
 
-@asks("log-not-found", lane="process")
-def _log_not_found(lab: Lab) -> str:
-    added = _logged(lab, "/nothing-is-there", 404)
-    form = _form(added) if "nothing-is-there" in added else "nothing"
-    return "several lines" if form == "a traceback" else form
+def _logged(server: Instance, target: str, status: int, timeout: float = 10.0) -> str:
+    """What a request adds to the log."""
+    before = len(server.written().encode())
+    response = server.ask(target, timeout=timeout)
+    assert response.status == status, f"{target}: {response.status} instead of {status}"
+    wait_until(lambda: server.log.stat().st_size > before, timeout=1.5)
+    return server.written(before)
 
 
 @asks("log-fault", "agents", lane="process")
 def _log_fault(lab: Lab) -> str:
     """The database is there, and holds none of the tables that the query names."""
     url = urlsplit(lab.controlled.services.database_url)._replace(path="/postgres").geturl()
-    form = _form(_logged(lab, "/agents", 500, DATABASE_URL=url))
-    return {"a traceback": "a trace", "nothing": "nothing"}.get(form, "lines")
+    with serving(lab, DATABASE_URL=url) as server:
+        added = _logged(server, "/agents", 500)
+        if not added:
+            server.stop(SIGTERM)
+            rest = server.written()
+            named = [line for line in rest.splitlines() if "/agents" in line]
+            added = rest if _form(rest) == "a traceback" else "\n".join(named)
+    return {"a traceback": "a trace", "nothing": "nothing"}.get(_form(added), "lines")
 
 
-@asks("log-start", lane="process")
-def _log_start(lab: Lab) -> str:
-    """Lines of its access log for the requests that wait for it do not count."""
-    with serving(lab) as server:
-        lines = [line for line in server.written().splitlines() if INDEX.target not in line]
-    return "nothing" if _form("\n".join(lines)) == "nothing" else "lines"
-
-
-@asks("listens", lane="process")
-def _listens(lab: Lab) -> str:
-    with serving(lab) as server:
-        listening = [
-            one.laddr.ip
-            for process in server.processes()
-            for one in process.net_connections("tcp")
-            if one.status == psutil.CONN_LISTEN
-        ]
+def _listens(server: Instance) -> str:
+    listening = [
+        one.laddr.ip
+        for process in server.processes()
+        for one in process.net_connections("tcp")
+        if one.status == psutil.CONN_LISTEN
+    ]
     assert listening, "none of its processes listens"
     return "loopback only" if all(map(_is_loopback, listening)) else "all addresses"
 

@@ -1,6 +1,9 @@
 """A document that is not there is 404; a fault of the server's own is 500, and shows nothing."""
 
+from collections.abc import Iterator
 from urllib.parse import urlsplit
+
+import pytest
 
 from conformance.contract.conftest import Start
 from conformance.expect import problem
@@ -15,17 +18,25 @@ def _other_database(url: str, name: str) -> str:
     return urlsplit(url)._replace(path=f"/{name}").geturl()
 
 
+@pytest.fixture(scope="module")
+def lacking(start_another: Start, controlled: Controlled) -> Iterator[Controlled]:
+    """The server on databases that have none of its documents and tables."""
+    services = controlled.services
+    settings = {
+        "MONGODB_URL": _other_database(services.mongodb_url, "refservers_empty"),
+        "DATABASE_URL": _other_database(services.database_url, "postgres"),
+    }
+    with start_another(settings) as server:
+        yield server
+
+
 @catches("missing-document-500")
-def test_a_missing_document(start_another: Start, controlled: Controlled) -> None:
-    empty = _other_database(controlled.services.mongodb_url, "refservers_empty")
-    with start_another({"MONGODB_URL": empty}) as other:
-        for target in ("/mongo", "/mongo?doc=big", "/gridfs/photo.jpg"):
-            problem(other.ask(target), 404)
+def test_a_missing_document(lacking: Controlled) -> None:
+    for target in ("/mongo", "/mongo?doc=big", "/gridfs/photo.jpg"):
+        problem(lacking.ask(target), 404)
 
 
 @catches("trace-to-client", "fault-503", "fault-html")
-def test_a_query_that_cannot_work(start_another: Start, controlled: Controlled) -> None:
-    """The other database has no such tables."""
-    empty = _other_database(controlled.services.database_url, "postgres")
-    with start_another({"DATABASE_URL": empty}) as other:
-        problem(other.ask("/agents"), 500)
+def test_a_query_that_cannot_work(lacking: Controlled) -> None:
+    """The database has no such tables."""
+    problem(lacking.ask("/agents"), 500)

@@ -116,8 +116,10 @@ def _workers(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 @catches("workers-unsupervised", "supervision-claimed-none")
-def test_a_killed_worker(start_another: Start) -> None:
+def test_a_killed_worker(start_another: Start, controlled: Controlled) -> None:
     """Both ways: it is replaced exactly where the manifest says that something watches."""
+    if not (controlled.deployment.workers or controlled.deployment.supervised):
+        pytest.skip("one process, as test_workers shows")
     with _two_workers(start_another) as server:
         before = server.processes()
         supervised = server.deployment.supervised

@@ -49,7 +49,7 @@ def test_results(controlled: Controlled, query: str) -> None:
     right(controlled.ask(f"/slow_api?{query}"))
 
 
-@pytest.mark.parametrize(("query", "calls"), [("", 10), ("?calls=50&ms=1000", 50)])
+@pytest.mark.parametrize(("query", "calls"), [("", 10), ("?calls=50&ms=3000", 50)])
 @catches("fan-out-sequential", "fan-out-narrow", "fan-out-twice", "request-id-dropped")
 def test_calls_are_in_flight_together(
     controlled: Controlled, upstream: Upstream, query: str, calls: int

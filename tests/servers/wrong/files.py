@@ -68,8 +68,8 @@ RANGES = {
 
 STATUSES = {"a plus": 404, "not found": 404, "refused": 400, "redirected": 308, "failed": 500}
 
-ONE = {"under 64 MB": 32, "under 256 MB": 128, "more": 300}
-TEN = {"under 64 MB": 3, "under 512 MB": 20, "more": 60}
+ONE = {"all of it": 128}
+TEN = {"under 512 MB": 20, "more": 60}
 """Megabytes that a response holds, for one client and for each of ten."""
 
 
