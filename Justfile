@@ -45,7 +45,7 @@ compare *ARGS: _environment
 list *ARGS: _environment
     @{{ python }} -m harness list "$@"
 
-# Copy a server as the start of your own: new NAME DIR
+# Copy a server as the start of your own: new NAME DIR [--name MY-SERVICE]
 [no-exit-message]
 new *ARGS: _environment
     @{{ python }} -m harness new "$@"

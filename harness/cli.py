@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from rich.table import Table
 
 import spec
 from harness import doctor as checks
+from harness import readme
 from harness.build import build, run_in
 from harness.catalog import find_servers, find_target, find_targets
 from harness.console import progress, result, say
@@ -231,11 +233,22 @@ def images(count: int, seed: int) -> None:
 
 
 @main.command()
-@click.argument("name")
+@click.argument("server", metavar="NAME")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option("--name", metavar="MY-SERVICE", help="Name the copy, wherever a name stands in it.")
 @reports_errors
-def new(name: str, folder: Path) -> None:
-    """Copy the server NAME to DIR, as the start of your own."""
+def new(server: str, folder: Path, name: str | None) -> None:
+    """Copy the server NAME to DIR, as the start of your own.
+
+    DIR is new or empty. The copy needs nothing of this repository: it has the server's code and
+    tests, .env.example with all settings, and a compose.yaml that starts databases with data.
+    `just serve DIR` and `just conform DIR` take it too.
+    """
+    source = find_target(server).server
     target = CALLER / folder
-    copy_server(find_target(name).server, target)
-    click.echo(f"{name} is in {target}: its README.md says how to run it")
+    copy_server(source, target, name)
+    steps = readme.blocks((target / "README.md").read_text())[:2]
+    click.echo(f"{folder} has a copy of {source.name}. To install and run it:\n")
+    for commands in ([f"cd {shlex.quote(str(folder))}"], *steps):
+        click.echo(f"  {' && '.join(commands)}")
+    click.echo("\nREADME.md explains these commands, and says how to run the tests.")

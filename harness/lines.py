@@ -7,7 +7,8 @@ from harness.sources import source_files
 
 _TESTS = {"test", "tests", "spec"}
 _LEFT_OUT = {
-    *(NAME, "README.md", "LICENSE", "behaviours.json", ".gitignore", "pytest.ini"),
+    *(NAME, "README.md", "LICENSE", "behaviours.json", "pytest.ini"),
+    *(".gitignore", ".env.example", ".prettierignore"),
     *("requirements.txt", "requirements-dev.in", "requirements-dev.txt"),
     *("package-lock.json", "build.sbt.lock", "Gemfile.lock"),
 }

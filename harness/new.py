@@ -1,18 +1,65 @@
 """Copies a server as the start of one's own."""
 
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import spec
+from harness import readme
 from harness.catalog import Server
-from harness.errors import UsageError
+from harness.errors import TaskError, UsageError
+from harness.naming import check_name, rename
+from harness.paths import ROOT
 from harness.sources import source_files
 
+TEMPLATE = Path(__file__).parent / "template"
+"""What copies get beside the fixtures and the server's own files."""
 
-def copy_server(server: Server, target: Path) -> None:
-    """Copy what the server's folder holds of the repository to a new folder."""
+FIXTURES = spec.FILES.parent
+
+
+def copy_server(server: Server, target: Path, name: str | None = None) -> None:
+    """Make a folder that holds the server and all that it needs without this repository.
+
+    ``name`` takes the place of the server's own. A failure leaves nothing behind.
+    """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is there already: give a folder that is new or empty")
-    for source in source_files(server.folder):
-        copy = target / source.relative_to(server.folder)
+    if name:
+        check_name(server, name)
+    try:
+        there = next(folder for folder in (target, *target.parents) if folder.is_dir())
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=there) as drafts:
+            draft = Path(drafts) / "copy"
+            _write(server, draft, name)
+            target.mkdir(parents=True, exist_ok=True)
+            for path in list(draft.iterdir()):
+                path.rename(target / path.name)
+    except OSError as error:
+        raise TaskError(f"cannot copy to {target}: {error}") from error
+
+
+def _write(server: Server, folder: Path, name: str | None) -> None:
+    for source, place in _files(server):
+        copy = folder / place
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, copy)
+    description = folder / "README.md"
+    description.write_text(readme.without_outer_links(description.read_text()))
+    if name:
+        rename(server, folder, name)
+
+
+def _files(server: Server) -> Iterator[tuple[Path, Path]]:
+    """Each file of a copy, and its place there; the server's own come last, and prevail."""
+    yield ROOT / "LICENSE", Path("LICENSE")
+    has_databases = server.manifest.mongodb and server.manifest.sql
+    for source in source_files(FIXTURES):
+        if has_databases or source.parent == spec.FILES:
+            yield source, Path("fixtures") / source.relative_to(FIXTURES)
+    if has_databases:
+        for source in source_files(TEMPLATE):
+            yield source, source.relative_to(TEMPLATE)
+    for source in source_files(server.folder):
+        yield source, source.relative_to(server.folder)

@@ -32,5 +32,5 @@ def _walk(folder: Path) -> Iterator[Path]:
         if path.is_dir() and not path.is_symlink():
             if path.name not in _MADE and not path.name.startswith("."):
                 yield from _walk(path)
-        elif path.is_file():
+        elif path.is_file() and path.name != ".env":
             yield path

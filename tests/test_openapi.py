@@ -1,7 +1,6 @@
 """The OpenAPI document in other hands: linters find nothing, and a client made of it compiles."""
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -12,9 +11,8 @@ import pytest
 import yaml
 
 import spec
-from harness.locks import locked
-from harness.paths import ROOT, RUN
-from harness.toolchains import require, search_path
+from harness.paths import ROOT
+from tests import npm
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -22,37 +20,18 @@ HERE = Path(__file__).parent / "openapi"
 MODULES = HERE / "node_modules"
 STAMP = MODULES / ".installed-from"
 
+QUIET = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
+
 Document = dict[str, Any]
 
 
 def run(*command: str | Path, cwd: Path = HERE) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        list(map(str, command)),
-        cwd=cwd,
-        env={
-            **os.environ,
-            "PATH": search_path(),
-            "REDOCLY_TELEMETRY": "off",
-            "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true",
-        },
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return npm.run(*command, cwd=cwd, env=QUIET)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def tools() -> None:
-    """Install what ``package-lock.json`` names, once."""
-    require(["node"])
-    wanted = "".join((HERE / name).read_text() for name in ("package.json", "package-lock.json"))
-    with locked(RUN / "locks" / "openapi"):
-        if STAMP.is_file() and STAMP.read_text() == wanted:
-            return
-        done = run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-        assert done.returncode == 0, done.stdout + done.stderr
-        STAMP.write_text(wanted)
+    npm.install(HERE)
 
 
 def redocly(document: Path, _: Path) -> str:

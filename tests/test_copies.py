@@ -1,0 +1,181 @@
+"""A copy of each server, somewhere else, runs as its README says, word for word.
+
+Of the commands only `docker compose` is left out: the databases are the project's, and `.env` gets
+their addresses. pip is the real one for one server, and for the others uv, which has its cache.
+"""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+import spec
+from harness.build import environment
+from harness.catalog import Server, find_servers
+from harness.new import copy_server
+from harness.ports import accepts, free_port
+from harness.processes import spawn, stop, wait_until
+from harness.readme import blocks
+from harness.services import services
+from harness.toolchains import require
+from tests.tasks import run
+
+pytestmark = pytest.mark.timeout(1200)
+
+SERVERS = sorted(find_servers().values(), key=lambda server: server.name != "play")
+"""The one that takes longest comes first."""
+
+REAL_PIP = "tornado"
+PROVED = ("tornado", "express", "eventmachine", "nginx")
+"""One server of each language, but for Play, whose checks take as long as all others' together."""
+
+CHECKS = "text or json or mongo or agents or files or gridfs"
+STARTING_DOCKER = "docker compose up --detach --wait"
+TARGETS = {
+    "text": "/index",
+    "json": "/json",
+    "mongo": "/mongo?doc=big",
+    "agents": "/agents",
+    "files": "/files/photo.jpg",
+    "gridfs": "/gridfs/notes.txt",
+    "sleep": "/sleep?ms=0",
+    "slow_api": "/slow_api?calls=3&ms=0",
+}
+
+UV_AS_PYTHON = """\
+#!/bin/sh
+# python3 -m venv FOLDER, with uv, whose pip takes the options that READMEs name
+set -eu
+[ "$1 $2" = "-m venv" ]
+uv venv --quiet "$3"
+printf '#!/bin/sh\\nexec uv pip "$@" --quiet --python %s\\n' "$3" > "$3/bin/pip"
+chmod +x "$3/bin/pip"
+"""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A server's copy, and the environment that a person's shell has there."""
+
+    server: Server
+    folder: Path
+    shell: Mapping[str, str]
+
+    def sh(self, commands: list[str]) -> str:
+        """Run commands as one paste into a terminal, to the first that fails."""
+        done = subprocess.run(
+            ["sh", "-e", "-c", "\n".join(commands)],
+            cwd=self.folder,
+            env=self.shell,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=900,
+            check=False,
+        )
+        assert done.returncode == 0, f"{commands}:\n{done.stdout}"
+        return done.stdout
+
+    def serves(self, commands: list[str], log: Path) -> None:
+        """The commands serve the contract until Ctrl-C, which ends all that they started."""
+        port = free_port()
+        env_file = self.folder / ".env"
+        env_file.write_text(re.sub(r"(?m)^PORT=.*", f"PORT={port}", env_file.read_text()))
+        with log.open("w") as output:
+            process = spawn(
+                ["sh", "-e", "-c", "\n".join(commands)],
+                cwd=self.folder,
+                env=self.shell,
+                output=output,
+            )
+        try:
+            wait_until(
+                lambda: accepts("127.0.0.1", port) or process.poll() is not None, timeout=120
+            )
+            assert accepts("127.0.0.1", port), f"{commands}:\n{log.read_text()}"
+            for part, target in TARGETS.items():
+                if part in (self.server.manifest.parts or TARGETS):
+                    body = fetch(f"http://127.0.0.1:{port}{target}")
+                    assert body == spec.expected(target).body, f"{commands}: {target}"
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait(60)
+            assert wait_until(lambda: not accepts("127.0.0.1", port), timeout=60), commands
+        finally:
+            stop(process)
+
+
+def fetch(url: str) -> bytes:
+    try:
+        with urlopen(url, timeout=60) as response:
+            return bytes(response.read())
+    except URLError as error:
+        raise AssertionError(f"{url}: {error}") from error
+
+
+def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
+    """Do all that the README says, as a person would."""
+    require(server.manifest.needs)
+    shell = {name: value for name, value in environment().items() if name not in settings}
+    if server.name != REAL_PIP:
+        tools = folder / "tools"
+        tools.mkdir()
+        (tools / "python3").write_text(UV_AS_PYTHON)
+        (tools / "python3").chmod(0o755)
+        shell["PATH"] = f"{tools}{os.pathsep}{shell['PATH']}"
+    copy = Copy(server, folder / "copy", shell)
+    copy_server(server, copy.folder, "my-service")
+    own = files(copy.folder)
+
+    install, serve, test, *others = blocks((copy.folder / "README.md").read_text())
+    copy.sh([command for command in install if command != STARTING_DOCKER])
+    with (copy.folder / ".env").open("a") as env_file:
+        env_file.writelines(f"\n{name}='{value}'" for name, value in settings.items())
+    loading, serving = serve[0], serve[1:]
+    for commands in (serving, *([line] for block in others for line in block)):
+        copy.serves([loading, *commands], folder / "log")
+    copy.sh(test)
+
+    if server.name in PROVED:
+        done = run("conform", str(copy.folder), "-k", CHECKS, timeout=900)
+        assert done.returncode == 0, done.stdout + done.stderr
+    copy.sh(["git init --quiet", "git add --all"])
+    assert set(copy.sh(["git -c core.quotePath=off ls-files"]).splitlines()) == own
+
+
+def files(folder: Path) -> set[str]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix() for path in found}
+
+
+@pytest.fixture(scope="module")
+def followed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Future[None]]]:
+    """Two READMEs are followed at a time; only those of the servers that are selected."""
+    servers: list[Any] = [
+        item.callspec.params["server"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.path == request.path
+    ]
+    with services() as around, ThreadPoolExecutor(2) as pool:
+        folders = [tmp_path_factory.mktemp(server.name) for server in servers]
+        yield {
+            server.name: pool.submit(follow, server, folder, around.environment())
+            for server, folder in zip(servers, folders, strict=True)
+        }
+        pool.shutdown(cancel_futures=True)
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
+def test_a_copy_runs_as_its_readme_says(server: Server, followed: dict[str, Future[None]]) -> None:
+    followed[server.name].result()

@@ -1,0 +1,178 @@
+"""`just new`: what a copy has, its name, and what is refused."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.catalog import Server, find_servers, find_target
+from harness.errors import TaskError, UsageError
+from harness.new import copy_server
+from harness.paths import ROOT
+from harness.readme import HEADING, blocks
+from harness.sources import source_files
+
+SERVERS = list(find_servers().values())
+CONTRACT = {
+    *("HOST", "PORT", "WORKERS", "THREADS", "MONGODB_URL", "MONGODB_POOL_SIZE"),
+    *("DATABASE_URL", "DATABASE_POOL_SIZE", "FILES_DIR", "SLOW_API_URL"),
+}
+NO_DEFAULT = {"FILES_DIR", "SLOW_API_URL", "APPLICATION_SECRET", "LC_ALL"}
+
+each_server = pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
+
+
+def server_of(name: str) -> Server:
+    return find_target(name).server
+
+
+def files(folder: Path) -> set[str]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix() for path in found}
+
+
+@each_server
+def test_a_copy_has_all_that_it_needs(server: Server, tmp_path: Path) -> None:
+    copy_server(server, tmp_path)
+    found = files(tmp_path)
+    own = {path.relative_to(server.folder).as_posix() for path in source_files(server.folder)}
+    added = found - own
+    assert own <= found
+    assert {".gitignore", ".env.example", "README.md", "server.toml"} <= own
+    assert {"LICENSE", "fixtures/files/photo.jpg"} <= added
+    databases = {"compose.yaml", "fixtures/mongodb.js", "fixtures/agents.sql"}
+    assert databases & added == (set() if server.name == "nginx" else databases)
+    assert "](../" not in (tmp_path / "README.md").read_text()
+    for path in tmp_path.rglob("*.py"):
+        assert not re.search(r"(import|from) (harness|conformance|bench|spec)\b", path.read_text())
+
+
+@each_server
+def test_the_settings_of_a_copy_are_those_that_its_server_reads(server: Server) -> None:
+    example = (server.folder / ".env.example").read_text()
+    settings = dict(re.findall(r"^([A-Z_]+)=(.*)$", example, re.MULTILINE))
+    explained = re.findall(r"^# .+\n([A-Z_]+)=", example, re.MULTILINE)
+    assert explained == list(settings)
+    code = "\n".join(
+        path.read_text()
+        for path in source_files(server.folder)
+        if path.suffix in (".py", ".ini", ".js", ".rb", ".yml", ".scala", ".conf")
+        and not {"test", "tests", "spec"} & set(path.relative_to(server.folder).parts)
+    )
+    # FastAPI's settings have their names in small letters.
+    names = code.upper() if "BaseSettings" in code else code
+    read = {name for name in CONTRACT if re.search(rf"\b{name}\b", names)}
+    assert set(settings) & CONTRACT == read
+    if server.name != "nginx":  # its configuration has no defaults
+        wrong = {name for name, value in settings.items() if value not in code}
+        assert wrong <= NO_DEFAULT
+
+
+@each_server
+def test_readmes_say_in_the_same_words_how_to_run_a_copy(server: Server) -> None:
+    readme = (server.folder / "README.md").read_text()
+    headings = re.findall(r"^## .*", readme, re.MULTILINE)
+    assert headings == [HEADING, "## Settings that are not defaults", "## What to know"]
+    install, run, test, *others = blocks(readme)
+    assert install[-1] == "cp .env.example .env"
+    assert ("docker compose up --detach --wait" in install) == (server.name != "nginx")
+    assert run[0] == test[test.index("set -a; . ./.env; set +a")] == "set -a; . ./.env; set +a"
+    assert len(others) == (len(server.manifest.deployment) > 1)
+
+
+def test_a_name_stands_wherever_node_has_one(tmp_path: Path) -> None:
+    copy_server(server_of("express"), tmp_path, "@me/my-service")
+    assert (tmp_path / "README.md").read_text().startswith("# @me/my-service\n")
+    package = json.loads((tmp_path / "package.json").read_text())
+    lock = json.loads((tmp_path / "package-lock.json").read_text())
+    assert {package["name"], lock["name"], lock["packages"][""]["name"]} == {"@me/my-service"}
+    own = json.loads((server_of("express").folder / "package.json").read_text())
+    assert package == own | {"name": "@me/my-service"}
+
+
+def test_a_name_stands_wherever_sbt_has_one(tmp_path: Path) -> None:
+    copy_server(server_of("play"), tmp_path, "my-service")
+    program = "target/universal/stage/bin/my-service"
+    assert (tmp_path / "README.md").read_text().startswith("# my-service\n")
+    assert program in blocks((tmp_path / "README.md").read_text())[1]
+    assert find_target(str(tmp_path)).deployment.run[-1] == program
+    assert 'name := "my-service"' in (tmp_path / "build.sbt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("server", "name", "reason"),
+    [
+        ("express", "My-Service", "npm takes lower-case"),
+        ("express", "x" * 215, "214"),
+        ("express", "mongodb", "a package that express uses"),
+        ("play", "my_service", "words joined by -"),
+        ("tornado", "my service", "letters, digits"),
+        ("eventmachine", "../there", "letters, digits"),
+        ("nginx", "a\nb", "letters, digits"),
+    ],
+)
+def test_a_name_that_the_language_cannot_take_is_refused(
+    server: str, name: str, reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=reason):
+        copy_server(server_of(server), tmp_path / "copy", name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_a_new_or_empty_folder_is_taken(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    for target in (tmp_path, file):
+        with pytest.raises(UsageError, match="new or empty"):
+            copy_server(server_of("tornado"), target)
+    with pytest.raises(TaskError, match="cannot copy to"):
+        copy_server(server_of("tornado"), file / "copy")
+    assert files(tmp_path) == {"file"}
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_failure_half_way_leaves_nothing(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied = []
+
+    def copy2(source: Path, target: Path) -> None:
+        copied.append(source)
+        if len(copied) == 10:
+            raise error
+        shutil.copy(source, target)
+
+    monkeypatch.setattr("harness.new.shutil.copy2", copy2)
+    with pytest.raises(TaskError if isinstance(error, OSError) else KeyboardInterrupt):
+        copy_server(server_of("tornado"), tmp_path / "a" / "b" / "copy")
+    assert len(copied) == 10
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_copy_of_what_is_in_no_git_checkout(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    copy_server(server_of("tornado"), first)
+    (first / ".env").write_text("DATABASE_URL=postgresql://me:secret@127.0.0.1/mine\n")
+    (first / ".venv" / "bin").mkdir(parents=True)
+    (first / ".venv" / "bin" / "python").touch()
+    (first / "fixtures" / "files" / "mine.txt").touch()
+    copy_server(find_target(str(first)).server, second)
+    assert files(second) == files(first) - {".env", ".venv/bin/python"}
+
+
+def test_the_task_takes_a_path_from_where_it_is_called(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [ROOT / "just", "new", "tornado", "mine/copy", "--name", "my-service"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    readme = (tmp_path / "mine" / "copy" / "README.md").read_text()
+    install, run = (" && ".join(block) for block in blocks(readme)[:2])
+    told = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
+    assert told == ["cd mine/copy", install, run]
