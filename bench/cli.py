@@ -21,13 +21,13 @@ from bench.run import go, require_unchanged, serving, start
 from bench.summary import show
 from bench.workload import Case, Changes, Workload, load_workload, workload_names
 from harness.catalog import Target, find_targets
-from harness.cli import reports_errors, stop_on_sigterm
 from harness.console import progress as console
 from harness.console import result, say
 from harness.errors import UsageError
 from harness.locks import claim
 from harness.paths import RUN
 from harness.services import Services, services
+from harness.task import reports_errors
 from harness.validation import faults
 
 LATEST = "the last one that was not finished"
@@ -70,7 +70,6 @@ def main(
     are kept in results/, one file a run. Ctrl-C keeps what is finished. Exit status 1 if a server
     failed, 2 if something was asked for wrongly.
     """
-    stop_on_sigterm()
     if to_list:
         _list()
         return

@@ -10,11 +10,11 @@ from conformance.prove import Proof, Subject
 from conformance.report import as_json, show, write_junit
 from conformance.subject import Subject as Server
 from harness.catalog import find_targets
-from harness.cli import reports_errors, stop_on_sigterm
 from harness.console import result, say
 from harness.errors import UsageError
 from harness.paths import CALLER
 from harness.services import services
+from harness.task import reports_errors
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -41,7 +41,6 @@ def main(
     those of others are shown. Exit status 1 if a check failed or a behaviour changed, 2 if a server
     could not be found, built or started.
     """
-    stop_on_sigterm()
     if record and expression:
         raise UsageError("--record needs the whole suite: leave out -k")
     urls = [name for name in names if "://" in name]

@@ -7,8 +7,16 @@ from pathlib import Path
 
 def write_whole(path: Path, text: str) -> None:
     """Replace ``path`` in one step: a reader, or a crash, sees the old text or the new one."""
+    try:
+        _write(path, text)
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
+def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)

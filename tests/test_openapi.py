@@ -14,7 +14,8 @@ import yaml
 import spec
 from harness.locks import locked
 from harness.paths import ROOT, RUN
-from harness.toolchains import require, search_path
+from harness.programs import search_path
+from harness.toolchains import require
 
 pytestmark = pytest.mark.timeout(600)
 

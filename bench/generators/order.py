@@ -12,7 +12,7 @@ from bench.result import Errors, Latency
 from bench.workload import Model
 from harness.errors import TaskError
 from harness.processes import spawn, stop
-from harness.toolchains import find_program, search_path
+from harness.programs import find_program, search_path
 
 GRACE = 60.0
 """Seconds that a load generator may take beyond its duration and timeout."""

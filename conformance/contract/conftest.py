@@ -15,6 +15,7 @@ from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.scratch import scratch
 from harness.services import services
+from harness.task import end_at_once_on_signals
 
 PATHS = {path: item["get"]["tags"][0] for path, item in spec.openapi()["paths"].items()}
 """The part of the contract that each path of the OpenAPI document belongs to."""
@@ -29,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    end_at_once_on_signals()
     config.addinivalue_line("markers", "catches(*faults): faults that the check fails for")
     config.addinivalue_line("markers", "serves(*parts): parts of the contract that it asks for")
     config.addinivalue_line("markers", "control: needs a server that we started")
