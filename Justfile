@@ -81,9 +81,9 @@ check *ARGS: _environment
 
 # Check style and types
 lint: _environment
-    @.venv/bin/ruff check --quiet
-    @.venv/bin/ruff format --check --quiet
-    @.venv/bin/mypy
+    @exec .venv/bin/ruff check --quiet
+    @exec .venv/bin/ruff format --check --quiet
+    @exec .venv/bin/mypy
 
 # Put everything into its standard format
 fmt: _environment
@@ -98,11 +98,14 @@ lock:
 
 lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"
 
+# Scripts in .venv name its place: it is made again where the clone was moved.
 _environment:
-    @cmp -s requirements/project.txt .venv/.installed-from || just _install
+    @pwd | cat - requirements/project.txt | cmp -s - .venv/.installed-from || exec just _install
 
 _install:
     @echo "installing the project's own packages (once)" >&2
-    @uv venv --quiet --allow-existing --python '>=3.11' .venv
-    @uv pip sync --quiet --require-hashes --compile-bytecode requirements/project.txt
-    @cp requirements/project.txt .venv/.installed-from
+    @if [ -f .venv/.installed-from ] && [ "$(head -n 1 .venv/.installed-from)" != "$(pwd)" ]; then rm -rf .venv; fi
+    @exec uv venv --quiet --allow-existing --python '>=3.11' .venv
+    @exec uv pip sync --quiet --require-hashes --compile-bytecode requirements/project.txt
+    @pwd | cat - requirements/project.txt > .venv/.installed-from.new
+    @mv .venv/.installed-from.new .venv/.installed-from
