@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.progress import Progress
 from rich.table import Table
 
 import spec
 from harness import doctor as checks
 from harness.build import build, run_in
 from harness.catalog import Server, find_servers, find_target, find_targets, require_all
-from harness.console import progress, result, say
+from harness.console import progress_bar, result, say
 from harness.errors import TaskError, UsageError
 from harness.lines import count_lines
 from harness.new import copy_server
 from harness.paths import CALLER, ROOT, RUN
 from harness.ports import require_free
+from harness.processes import ending
 from harness.server import running
 from harness.services import services as shared_services
 from harness.settings import given, require_workers
@@ -58,7 +58,7 @@ def serve(name: str) -> None:
             except KeyboardInterrupt:
                 say(f"stopping {target.name}")
                 raise
-            raise TaskError(f"{target.name} ended by itself, exit status {status}")
+            raise TaskError(f"{target.name} ended by itself, {ending(status)}")
 
 
 def examples(parts: list[Any] | None = None) -> list[str]:
@@ -205,8 +205,8 @@ def services() -> None:
 def images(count: int, seed: int) -> None:
     """Generate COUNT images (10000) of mixed sizes under .run/images."""
     folder = RUN / "images" / f"{count}-{seed}"
-    with Progress(console=progress) as bar:
-        task = bar.add_task("generating images", total=count)
+    with progress_bar() as bar:
+        task = bar.add_task("generating images", total=count, note="")
         spec.write_images(folder, count, seed, lambda done: bar.update(task, completed=done))
     click.echo(folder)
 

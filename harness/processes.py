@@ -133,6 +133,13 @@ def stop(
     return status
 
 
+def ending(status: int) -> str:
+    """How a process ended, by its ``returncode``."""
+    if status < 0:
+        return f"killed by {signal.Signals(-status).name}"
+    return f"exit status {status}"
+
+
 def interrupt() -> bool:
     """From now on start nothing and stop quickly; gives whether that was so already."""
     before = _interrupted.is_set()

@@ -15,7 +15,7 @@ from harness.build import build
 from harness.catalog import Target
 from harness.errors import TaskError, UsageError
 from harness.ports import require_free
-from harness.processes import spawn, stop, wait_until
+from harness.processes import ending, spawn, stop, wait_until
 from harness.scratch import scratch
 from harness.settings import DEFAULTS, environment, parse_port
 
@@ -62,8 +62,8 @@ def running(
         try:
             wait_until(lambda: process.poll() is not None or answers(host, port), timeout=start)
             if process.poll() is not None:
-                status = process.returncode
-                raise TaskError(f"{target.name} ended at once, exit status {status}{_tail(output)}")
+                how = ending(process.returncode)
+                raise TaskError(f"{target.name} ended at once, {how}{_tail(output)}")
             if not answers(host, port):
                 raise TaskError(
                     f"{target.name} did not answer /index on port {port} within {start:.0f} s"

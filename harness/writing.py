@@ -1,5 +1,6 @@
 """Files that are written whole or not at all."""
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -12,6 +13,13 @@ def write_whole(path: Path, text: str) -> None:
     except OSError as error:
         error.filename = str(path)
         raise
+
+
+def prepare_file(path: Path) -> None:
+    """Make the folder of a file that is to be written; refuses what cannot be one."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _write(path: Path, text: str) -> None:

@@ -48,7 +48,7 @@ def main(name: str, only: str | None, patience: float) -> None:
 
             observe((another, target.deployment.concurrent, patience), asked, _report)
     except TaskError as error:
-        _tell(event="error", message=str(error))
+        _tell(event="unstarted", message=str(error))
         raise SystemExit(1) from error
 
 

@@ -13,6 +13,7 @@ import spec
 from conformance.subject import EXAMPLES, Controlled, Subject, start
 from harness.catalog import find_target
 from harness.errors import TaskError
+from harness.processes import ending
 from harness.scratch import scratch
 from harness.services import services
 from harness.task import end_at_once_on_signals
@@ -50,13 +51,16 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
             around = held.enter_context(services())
             subject = held.enter_context(start(target, around, folder))
         except TaskError as error:
-            tell(event="error", message=str(error))
+            tell(event="unstarted", message=str(error))
             pytest.exit("the server does not start", returncode=1)
 
         def start_another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
             return start(target, around, folder, settings)
 
         yield subject, start_another
+        if (status := subject.process.process.poll()) is not None:
+            why = f"{target.name} ended by itself while it was tested, {ending(status)}"
+            tell(event="error", message=why)
 
 
 def fresh_name(extension: str) -> str:
