@@ -22,6 +22,7 @@ from bench.workload import Workload
 from conformance.subject import Subject
 from harness.errors import TaskError
 from harness.ports import free_port
+from harness.processes import ending
 from harness.scratch import scratch
 from harness.server import Running, running
 from harness.services import Services
@@ -76,9 +77,10 @@ class _Turn:
             warm = self._warm(server)
             outcome, use, sampler = self._load(server, tree)
             environment = {name: _public(value) for name, value in server.environment.items()}
-            if server.process.poll() is not None:
+            if (status := server.process.poll()) is not None:
                 tail = log.read_text(errors="replace").strip()[-500:]
-                raise TaskError(f"{self.turn.target.name} ended under the load\n{tail}")
+                name = self.turn.target.name
+                raise TaskError(f"{name} ended under the load, {ending(status)}\n{tail}")
             sampler.recheck()
         # PostgreSQL adds up what a connection did when that ends: so after the server's end.
         sources = self._sources(before, outcome.requests + warm, outcome)

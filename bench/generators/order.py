@@ -13,7 +13,7 @@ from bench.percentiles import nearest_rank
 from bench.result import Errors, Latency
 from bench.workload import Model
 from harness.errors import TaskError
-from harness.processes import spawn, stop
+from harness.processes import ending, spawn, stop
 from harness.programs import find_program, search_path
 
 GRACE = 60.0
@@ -99,7 +99,7 @@ def run(command: Sequence[str], order: Order) -> Ended:
             stop(process, grace=2)
     told = log.read_text(errors="replace")
     if status:
-        raise OutOfOrder(f"{command[0]} ended with status {status}:\n{told.strip()[-800:]}")
+        raise OutOfOrder(f"{command[0]}: {ending(status)}\n{told.strip()[-800:]}")
     return Ended(told, time.monotonic() - began, _children() - before, observer)
 
 
