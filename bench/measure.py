@@ -76,7 +76,9 @@ class _Turn:
             rest = tree.pss()
             warm = self._warm(server)
             outcome, use, sampler = self._load(server, tree)
-            environment = {name: _public(value) for name, value in server.environment.items()}
+            environment = {
+                name: without_password(value) for name, value in server.environment.items()
+            }
             if (status := server.process.poll()) is not None:
                 tail = log.read_text(errors="replace").strip()[-500:]
                 name = self.turn.target.name
@@ -210,6 +212,6 @@ class _Turn:
         )
 
 
-def _public(value: str) -> str:
+def without_password(value: str) -> str:
     """A setting without the password of a URL."""
     return re.sub(r"(?<=://)([^:/@]*):[^@/]*@", r"\1:…@", value)

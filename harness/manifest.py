@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Discriminator,
     Field,
     StringConstraints,
+    Tag,
     ValidationError,
     model_validator,
 )
@@ -38,7 +40,11 @@ class Tool(_Model):
     """How to install it, in a line."""
 
 
-Need = Literal["node", "jdk", "maven", "ruby", "nginx", "c-compiler"] | Tool
+Need = Annotated[
+    Annotated[Literal["node", "jdk", "maven", "ruby", "nginx", "c-compiler"], Tag("toolchain")]
+    | Annotated[Tool, Tag("tool")],
+    Discriminator(lambda need: "toolchain" if isinstance(need, str) else "tool"),
+]
 
 
 class Build(_Model):
