@@ -13,77 +13,77 @@ default:
 # Serve the contract with one server: serve NAME[/DEPLOYMENT]
 [no-exit-message]
 serve *ARGS: _environment
-    @{{ python }} -m harness serve "$@"
+    @exec {{ python }} -m harness serve "$@"
 
 # Prove that servers keep the contract: conform NAME…|all|DIR|URL
 [no-exit-message]
 conform *ARGS: _environment
-    @{{ python }} -m conformance "$@"
+    @exec {{ python }} -m conformance "$@"
 
 # Show how stacks behave where the contract leaves it to them: behaviours [NAME…]
 [no-exit-message]
 behaviours *ARGS: _environment
-    @{{ python }} -m conformance.matrix "$@"
+    @exec {{ python }} -m conformance.matrix "$@"
 
 # Measure servers that have passed: bench WORKLOAD [NAME…]
 [no-exit-message]
 bench *ARGS: _environment
-    @{{ python }} -m bench "$@"
+    @exec {{ python }} -m bench "$@"
 
 # Show results as a page: report [RESULT…]
 [no-exit-message]
 report *ARGS: _environment
-    @{{ python }} -m bench.report "$@"
+    @exec {{ python }} -m bench.report "$@"
 
 # Say what changed from one result to another: compare BEFORE AFTER
 [no-exit-message]
 compare *ARGS: _environment
-    @{{ python }} -m bench.compare "$@"
+    @exec {{ python }} -m bench.compare "$@"
 
 # List the servers and their deployments
 [no-exit-message]
 list *ARGS: _environment
-    @{{ python }} -m harness list "$@"
+    @exec {{ python }} -m harness list "$@"
 
 # Copy a server as the start of your own: new NAME DIR [--name MY-SERVICE]
 [no-exit-message]
 new *ARGS: _environment
-    @{{ python }} -m harness new "$@"
+    @exec {{ python }} -m harness new "$@"
 
 # Bring all that servers need: setup [NAME…]
 [no-exit-message]
 setup *ARGS: _environment
-    @{{ python }} -m harness setup "$@"
+    @exec {{ python }} -m harness setup "$@"
 
 # Say what this machine has and what is missing
 [no-exit-message]
 doctor *ARGS: _environment
-    @{{ python }} -m harness doctor "$@"
+    @exec {{ python }} -m harness doctor "$@"
 
 # Run the databases and the slow upstream alone
 [no-exit-message]
 services *ARGS: _environment
-    @{{ python }} -m harness services "$@"
+    @exec {{ python }} -m harness services "$@"
 
 # Generate a large deterministic set of images under .run/
 [no-exit-message]
 images *ARGS: _environment
-    @{{ python }} -m harness images "$@"
+    @exec {{ python }} -m harness images "$@"
 
 # Test everything: harness, suite and servers
 test *ARGS: lint
-    @{{ python }} -m pytest "$@"
+    @exec {{ python }} -m pytest "$@"
 
 # Run servers' own linters and tests: check [NAME…]
 [no-exit-message]
 check *ARGS: _environment
-    @{{ python }} -m harness check "$@"
+    @exec {{ python }} -m harness check "$@"
 
 # Check style and types
 lint: _environment
-    @.venv/bin/ruff check --quiet
-    @.venv/bin/ruff format --check --quiet
-    @.venv/bin/mypy
+    @exec .venv/bin/ruff check --quiet
+    @exec .venv/bin/ruff format --check --quiet
+    @exec .venv/bin/mypy
 
 # Put everything into its standard format
 fmt: _environment
@@ -98,11 +98,14 @@ lock:
 
 lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"
 
+# Scripts in .venv name its place: it is made again where the clone was moved.
 _environment:
-    @cmp -s requirements/project.txt .venv/.installed-from || just _install
+    @pwd | cat - requirements/project.txt | cmp -s - .venv/.installed-from || exec just _install
 
 _install:
     @echo "installing the project's own packages (once)" >&2
-    @uv venv --quiet --allow-existing --python '>=3.11' .venv
-    @uv pip sync --quiet --require-hashes --compile-bytecode requirements/project.txt
-    @cp requirements/project.txt .venv/.installed-from
+    @if [ -f .venv/.installed-from ] && [ "$(head -n 1 .venv/.installed-from)" != "$(pwd)" ]; then rm -rf .venv; fi
+    @exec uv venv --quiet --allow-existing --python '>=3.11' .venv
+    @exec uv pip sync --quiet --require-hashes --compile-bytecode requirements/project.txt
+    @pwd | cat - requirements/project.txt > .venv/.installed-from.new
+    @mv .venv/.installed-from.new .venv/.installed-from

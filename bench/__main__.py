@@ -2,4 +2,4 @@
 
 from bench.cli import main
 
-main()
+main(prog_name="just bench")

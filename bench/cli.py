@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 from pydantic import ValidationError
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.table import Table
 
 import spec
@@ -20,14 +20,13 @@ from bench.result import RESULTS, Run, find, path_of, read, write
 from bench.run import go, require_unchanged, serving, start
 from bench.summary import show
 from bench.workload import Case, Changes, Workload, load_workload, workload_names
-from harness.catalog import Target, find_targets
-from harness.cli import reports_errors, stop_on_sigterm
-from harness.console import progress as console
-from harness.console import result, say
+from harness.catalog import Target, find_targets, require_all
+from harness.console import progress_bar, result, say
 from harness.errors import UsageError
 from harness.locks import claim
 from harness.paths import RUN
 from harness.services import Services, services
+from harness.task import reports_errors
 from harness.validation import faults
 
 LATEST = "the last one that was not finished"
@@ -70,7 +69,6 @@ def main(
     are kept in results/, one file a run. Ctrl-C keeps what is finished. Exit status 1 if a server
     failed, 2 if something was asked for wrongly.
     """
-    stop_on_sigterm()
     if to_list:
         _list()
         return
@@ -90,13 +88,20 @@ def main(
     with _alone(), services() as around:
         if not resume:
             run = start(Path(workload or "").stem, what, targets, around, quick=quick)
-        _measure(run, targets, around, _workers(run.workload, workers))
+        try:
+            _measure(run, targets, around, _workers(run.workload, workers))
+        except (KeyboardInterrupt, OSError):
+            if run.measurements:
+                show(run, result)
+            raise
     if to_json:
         click.echo(run.model_dump_json(indent=1))
     else:
         show(run, result)
     say(f"\n{path_of(run)}")
-    sys.exit(1 if run.failures else 0)
+    if run.failures:
+        sys.exit(1)
+    require_all(names or tuple(what.servers))
 
 
 def _list() -> None:
@@ -191,16 +196,16 @@ def _workers(workload: Workload, told: str | None) -> tuple[str, ...]:
 
 def _measure(run: Run, targets: list[Target], around: Services, workers: tuple[str, ...]) -> None:
     write(run)
-    with _bar() as bar:
+    with progress_bar() as bar:
         files, paths = spec.FILES, list(run.workload.paths)
         if run.workload.images:
             files, paths = _images(run.workload, around, bar)
-        task = bar.add_task(run.workload_name, total=None, what="", left="")
+        task = bar.add_task(run.workload_name, total=None, note="")
 
         def progress(turn: Turn, passed: float, total: float) -> None:
             what = f"{turn.repeat}/{run.workload.repeats} {turn.level:g} {turn.target.name}"
-            left = f"about {_minutes(total - passed)} left"
-            bar.update(task, completed=passed, total=total, what=what, left=left)
+            note = f"about {_minutes(total - passed)} left  {what}"
+            bar.update(task, completed=passed, total=total, note=note)
 
         shared = Around(run.workload, around, files, paths, workers)
         try:
@@ -212,23 +217,11 @@ def _measure(run: Run, targets: list[Target], around: Services, workers: tuple[s
 
 def _images(workload: Workload, around: Services, bar: Progress) -> tuple[Path, list[str]]:
     assert workload.images is not None
-    task = bar.add_task("images", total=workload.images.count, what="", left="")
+    task = bar.add_task("images", total=workload.images.count, note="")
     advance: Callable[[int], None] = lambda done: bar.update(task, completed=done)  # noqa: E731
     made = images.prepare(workload.images, around, advance)
     bar.remove_task(task)
     return made
-
-
-def _bar() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-        TextColumn("{task.fields[what]}", style="dim", markup=False),
-        console=console,
-        transient=True,
-    )
 
 
 def _minutes(seconds: float) -> str:

@@ -14,9 +14,9 @@ from bench.result import Run, find, read
 from bench.statistics import Estimate
 from bench.summary import SHOWN
 from bench.words import interval_text
-from harness.cli import reports_errors
 from harness.console import result, say
 from harness.errors import UsageError
+from harness.task import reports_errors
 
 
 @dataclass(frozen=True)
@@ -117,4 +117,4 @@ def _show(found: list[Change]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="just compare")

@@ -13,8 +13,8 @@ import pymongo
 
 from bench.result import Machine
 from harness.paths import ROOT
+from harness.programs import version_of
 from harness.services import Services
-from harness.toolchains import version_of
 
 _KERNEL = (
     *("net/core/somaxconn", "net/ipv4/tcp_max_syn_backlog", "net/ipv4/ip_local_port_range"),

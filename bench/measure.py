@@ -1,5 +1,6 @@
 """Measures one server, once: a fresh start, warm-up, the load, and what all of it used."""
 
+import re
 import time
 import uuid
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from bench.workload import Workload
 from conformance.subject import Subject
 from harness.errors import TaskError
 from harness.ports import free_port
+from harness.processes import ending
 from harness.scratch import scratch
 from harness.server import Running, running
 from harness.services import Services
@@ -74,13 +76,17 @@ class _Turn:
             rest = tree.pss()
             warm = self._warm(server)
             outcome, use, sampler = self._load(server, tree)
-            if server.process.poll() is not None:
+            environment = {
+                name: without_password(value) for name, value in server.environment.items()
+            }
+            if (status := server.process.poll()) is not None:
                 tail = log.read_text(errors="replace").strip()[-500:]
-                raise TaskError(f"{self.turn.target.name} ended under the load\n{tail}")
+                name = self.turn.target.name
+                raise TaskError(f"{name} ended under the load, {ending(status)}\n{tail}")
             sampler.recheck()
         # PostgreSQL adds up what a connection did when that ends: so after the server's end.
         sources = self._sources(before, outcome.requests + warm, outcome)
-        return self._measurement(started, outcome, use, sampler, rest, sources)
+        return self._measurement(started, environment, outcome, use, sampler, rest, sources)
 
     def _warm(self, server: Running) -> int:
         """Load before it counts; gives the requests that were answered."""
@@ -167,6 +173,7 @@ class _Turn:
     def _measurement(
         self,
         started: str,
+        environment: dict[str, str],
         outcome: Outcome,
         use: Use,
         sampler: Sampler,
@@ -183,6 +190,7 @@ class _Turn:
             started=started,
             command=outcome.command,
             settings={str(name): value for name, value in turn.case.settings.items()},
+            environment=environment,
             seconds=outcome.seconds,
             requests=outcome.requests,
             rate=outcome.requests / outcome.seconds if outcome.seconds else 0.0,
@@ -202,3 +210,8 @@ class _Turn:
             warnings=warnings(outcome, use, sampler, sources, self.workload),
             output=outcome.output,
         )
+
+
+def without_password(value: str) -> str:
+    """A setting without the password of a URL."""
+    return re.sub(r"(?<=://)([^:/@]*):[^@/]*@", r"\1:…@", value)

@@ -14,6 +14,7 @@ from bench.workload import Model, Workload
 from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.validation import faults
+from harness.writing import write_whole
 
 SCHEMA = 1
 RESULTS = ROOT / "results"
@@ -116,6 +117,8 @@ class Measurement(_Model):
     """The load generator's."""
     settings: dict[str, str]
     """The server's, as far as the workload sets them."""
+    environment: dict[str, str] = {}
+    """The server's, all of it, without passwords."""
     seconds: float
     requests: int
     """Answered with 200, in time."""
@@ -230,10 +233,7 @@ def path_of(run: Run) -> Path:
 def write(run: Run) -> Path:
     """Write a run, whole or not at all."""
     path = path_of(run)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".new")
-    draft.write_text(run.model_dump_json(indent=1), encoding="utf-8")
-    draft.replace(path)
+    write_whole(path, run.model_dump_json(indent=1))
     return path
 
 

@@ -1,6 +1,5 @@
 """Workloads: what is asked of servers, under which load, how often."""
 
-import difflib
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -9,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from harness.errors import UsageError
+from harness.hints import did_you_mean
 from harness.manifest import Part, Text
 from harness.paths import ROOT
 from harness.validation import faults
@@ -184,8 +184,7 @@ def load_workload(name: str) -> Workload:
     try:
         return _checked(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
     except FileNotFoundError:
-        near = difflib.get_close_matches(name, workload_names(), n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`just bench --list` shows them"
+        hint = did_you_mean(name, workload_names(), "`just bench --list` shows them")
         raise UsageError(f"there is no workload {name!r}: {hint}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from error

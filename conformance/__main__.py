@@ -2,4 +2,4 @@
 
 from conformance.cli import main
 
-main()
+main(prog_name="just conform")

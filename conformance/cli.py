@@ -9,12 +9,13 @@ import click
 from conformance.prove import Proof, Subject
 from conformance.report import as_json, show, write_junit
 from conformance.subject import Subject as Server
-from harness.catalog import find_targets
-from harness.cli import reports_errors, stop_on_sigterm
+from harness.catalog import find_targets, require_all
 from harness.console import result, say
 from harness.errors import UsageError
 from harness.paths import CALLER
 from harness.services import services
+from harness.task import reports_errors
+from harness.writing import prepare_file
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -41,7 +42,6 @@ def main(
     those of others are shown. Exit status 1 if a check failed or a behaviour changed, 2 if a server
     could not be found, built or started.
     """
-    stop_on_sigterm()
     if record and expression:
         raise UsageError("--record needs the whole suite: leave out -k")
     urls = [name for name in names if "://" in name]
@@ -49,6 +49,9 @@ def main(
         _require_reachable(url)
     targets = find_targets(tuple(name for name in names if "://" not in name))
     subjects: list[Subject] = [*targets, *urls]
+    if junit:
+        junit = CALLER / junit
+        prepare_file(junit)
     proof = Proof(["-k", expression] if expression else [], record=record)
     try:
         with services() if targets else nullcontext():
@@ -58,13 +61,19 @@ def main(
         raise
     finally:
         found = [verdict for verdict in proof.verdicts if verdict.checks or verdict.error]
-        if junit:
-            write_junit(found, CALLER / junit)
         if to_json:
             click.echo(as_json(found))
         elif found:
             show(found, result)
-    sys.exit(0 if all(verdict.passed for verdict in proof.verdicts) else 1)
+        if junit:
+            write_junit(found, junit)
+    if expression and not found:
+        raise UsageError(f"-k: no check matches {expression!r}")
+    if any(verdict.unstarted for verdict in proof.verdicts):
+        sys.exit(UsageError.exit_code)
+    if not all(verdict.passed for verdict in found):
+        sys.exit(1)
+    require_all(names)
 
 
 def _require_reachable(url: str) -> None:

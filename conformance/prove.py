@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 
 from conformance import records
 from conformance.run import Examination
@@ -12,6 +12,8 @@ from conformance.verdict import Verdict, keep, state_of
 from harness.build import build
 from harness.catalog import Target
 from harness.console import progress as console
+from harness.console import progress_bar
+from harness.errors import TaskError
 from harness.paths import ROOT
 from harness.scratch import scratch
 from spec.behaviours import questions
@@ -34,10 +36,9 @@ class Proof:
         The verdict on one of ours is kept, unless options leave checks out. Ctrl-C stops what is
         under way; ``verdicts`` then has all that was found.
         """
-        for server in {one.server.name: one.server for one in _targets(subjects)}.values():
-            build(server)
         self.verdicts = [_empty(subject) for subject in subjects]
-        with _bar() as bar, scratch("reports") as logs:
+        self._build(_targets(subjects))
+        with progress_bar() as bar, scratch("reports") as logs:
             examinations = [
                 self._prepare(subject, verdict, logs, bar)
                 for subject, verdict in zip(subjects, self.verdicts, strict=True)
@@ -57,15 +58,26 @@ class Proof:
                     raise
         return self.verdicts
 
+    def _build(self, targets: Sequence[Target]) -> None:
+        """Build the servers; what cannot be built has its reason as its verdict."""
+        for server in {one.server.folder: one.server for one in targets}.values():
+            try:
+                build(server)
+            except TaskError as error:
+                for verdict in self.verdicts:
+                    if verdict.target in {one.name for one in targets if one.server == server}:
+                        verdict.error, verdict.unstarted = str(error), True
+
     def _prepare(
         self, subject: Subject, verdict: Verdict, logs: Path, bar: Progress
     ) -> Examination:
         name = verdict.target
-        task = bar.add_task(name, total=None, last="", start=False, visible=False)
+        task = bar.add_task(name, total=None, note="", start=False, visible=False)
 
         def progress(done: int, total: int, last: str) -> None:
             over = verdict.finished != ""
-            bar.update(task, completed=done, total=total, last=last[:50], visible=not over)
+            note = f"{done}/{total} {last[:50]}"
+            bar.update(task, completed=done, total=total, note=note, visible=not over)
 
         where = subject.path if isinstance(subject, Target) else subject
         log = logs / f"{name.replace('/', '--').replace(':', '-')}.log"
@@ -74,10 +86,13 @@ class Proof:
     def _examine(self, subject: Subject, examination: Examination, bar: Progress) -> None:
         verdict = examination.verdict
         whole = not self.options
-        examination.run(self.options, behaviours=whole)
+        if not verdict.unstarted:
+            examination.run(self.options, behaviours=whole)
+        if examination.has_ended:
+            return
         verdict.finish()
         examination.progress(0, 0, "")
-        if isinstance(subject, Target) and whole:
+        if isinstance(subject, Target) and whole and not verdict.error:
             if self.recording:
                 records.write(subject, verdict.behaviours)
             verdict.compare(subject)
@@ -85,9 +100,12 @@ class Proof:
             if doubtful := [*changed, *verdict.unanswered]:
                 console.print(f"asking {verdict.target} again: {', '.join(doubtful)}")
                 examination.ask_again(doubtful)
+                if examination.has_ended:
+                    return
                 if self.recording:
                     records.write(subject, verdict.behaviours)
                 verdict.compare(subject)
+        if isinstance(subject, Target) and whole:
             keep(subject, verdict)
         outcome, style = ("passed", "green") if verdict.passed else ("FAILED", "red")
         console.print(f"{outcome}  {verdict.target}", style=style)
@@ -106,15 +124,3 @@ def _empty(subject: Subject) -> Verdict:
     if isinstance(subject, Target):
         return Verdict(subject.name, state_of(subject), ours=subject.server.is_in(ROOT))
     return Verdict(subject, "", ours=False)
-
-
-def _bar() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[last]}", style="dim", markup=False),
-        console=console,
-        transient=True,
-    )

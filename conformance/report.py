@@ -12,6 +12,7 @@ from rich.text import Text
 
 from conformance.subject import EXAMPLES
 from conformance.verdict import Verdict
+from harness.writing import write_whole
 from spec.behaviours import questions
 
 _MOST = 20
@@ -182,4 +183,6 @@ def write_junit(verdicts: Sequence[Verdict], path: Path) -> None:
         if verdict.error:
             case = ElementTree.SubElement(suite, "testcase", name="the suite itself")
             ElementTree.SubElement(case, "error", message=verdict.error)
-    ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    write_whole(path, f"<?xml version='1.0' encoding='utf-8'?>\n{text}\n")

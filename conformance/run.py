@@ -12,7 +12,7 @@ from threading import Lock
 
 from conformance.verdict import Check, Verdict
 from harness.paths import ROOT
-from harness.processes import spawn, stop
+from harness.processes import ending, spawn, stop
 
 CHECKS = ROOT / "conformance" / "contract"
 
@@ -63,8 +63,17 @@ class Examination:
         with self._lock:
             self._ended = True
             processes = list(self._processes)
+            if not self.verdict.finished:
+                self.verdict.error = "interrupted before its end"
         for process in processes:
             process.terminate()
+        for process in processes:
+            stop(process)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was stopped before its end."""
+        return self._ended
 
     def _checks(self, parts: Sequence[str], options: Sequence[str]) -> list[str]:
         files = [str(CHECKS / f"test_{part}.py") for part in parts]
@@ -93,7 +102,7 @@ class Examination:
             explained = self._ended or verdict.error or (status == 1 and verdict.failures)
             if status not in (0, _NOTHING_TO_RUN) and not explained:
                 last = log.read_text(errors="replace").strip().splitlines()[-12:]
-                verdict.error = "\n".join([f"the suite ended with status {status}", *last])
+                verdict.error = "\n".join([f"the suite's {name}: {ending(status)}", *last])
 
     def _follow(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
@@ -115,8 +124,9 @@ class Examination:
                 self._total += count
             case {"event": "fingerprint", "value": str(value)}:
                 verdict.fingerprint = value
-            case {"event": "error", "message": str(message)}:
+            case {"event": "error" | "unstarted" as kind, "message": str(message)}:
                 verdict.error = message
+                verdict.unstarted |= kind == "unstarted"
             case {"event": "check"}:
                 found = {name: event[name] for name in Check.__dataclass_fields__}
                 verdict.checks.append(Check(**found))  # type: ignore[arg-type]

@@ -57,6 +57,8 @@ class Verdict:
     fingerprint: str | None = None
     error: str = ""
     """Why the suite did not come to its end."""
+    unstarted: bool = False
+    """Whether that is because the server could not be built or started."""
     finished: str = ""
     """When, in UTC (ISO 8601)."""
 
@@ -121,7 +123,7 @@ def passed_as(target: Target) -> str | None:
         kept = json.loads(path.read_text())
         valid = kept["passed"] and kept["state"] == state_of(target)
         return str(kept["fingerprint"]) if valid else None
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, TypeError):
         return None
 
 

@@ -2,21 +2,24 @@
 
 import hashlib
 import os
-import subprocess
-from collections.abc import Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 
 from harness.catalog import Server
 from harness.console import say
 from harness.errors import TaskError, UsageError
 from harness.locks import locked
 from harness.paths import RUN
-from harness.toolchains import require, search_path
+from harness.processes import finish
+from harness.programs import search_path
+from harness.toolchains import require
+from harness.writing import write_whole
 
 _STAMP = ".built-from"
 
 
 def environment() -> dict[str, str]:
-    """The environment of builds and servers: this process', with ``.tools`` on the path."""
+    """The environment of builds and checks: this process', with ``.tools`` on the path."""
     own = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     return own | {"PATH": search_path()}
 
@@ -27,38 +30,48 @@ def build(server: Server) -> None:
     recipe = server.manifest.build
     if recipe is None:
         return
-    stamp = server.folder / recipe.output / _STAMP
-    with locked(RUN / "locks" / f"build-{server.name}"):
-        wanted = _digest(server)
-        if stamp.is_file() and stamp.read_text() == wanted:
-            return
+    output = server.folder / recipe.output
+    stamp = output / _STAMP
+    with locked(RUN / "locks" / f"build-{server.name}") as lock:
+        # Builds name their own place, in scripts of a virtual environment for one.
+        wanted, place = _digest(server), str(server.folder.resolve())
+        if stamp.is_file():
+            digest, _, built_at = stamp.read_text().partition("\n")
+            if (digest, built_at) == (wanted, place):
+                return
+            stamp.unlink()
+            if built_at != place:
+                shutil.rmtree(output)
         say(f"building {server.name}")
         for command in recipe.run:
-            run_in(server, command)
-        stamp.write_text(wanted)
+            # A build that outlives this process holds the lock until it has ended too.
+            run_in(server, command, keep_open=(lock.fileno(),))
+        if not output.is_dir():
+            raise TaskError(
+                f"{server.folder / 'server.toml'}: build.output: the build made no folder "
+                f"{recipe.output}"
+            )
+        write_whole(stamp, f"{wanted}\n{place}")
 
 
-def run_in(server: Server, command: list[str], settings: Mapping[str, str] | None = None) -> None:
+def run_in(
+    server: Server,
+    command: list[str],
+    settings: Mapping[str, str] | None = None,
+    *,
+    keep_open: Sequence[int] = (),
+) -> None:
     """Run a command of the manifest in the server's folder; an error has what it printed."""
+    env = environment() | dict(settings or {})
     try:
-        done = subprocess.run(
-            command,
-            cwd=server.folder,
-            env=environment() | dict(settings or {}),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-    except FileNotFoundError as error:
+        status, printed = finish(command, cwd=server.folder, env=env, keep_open=keep_open)
+    except UsageError as error:
         raise UsageError(
-            f"{server.name} is built with {command[0]}, which is missing: `just doctor` says more"
+            f"{server.name} needs {command[0]}, which is missing: `just doctor` says more"
         ) from error
-    if done.returncode:
+    if status:
         raise TaskError(
-            f"{' '.join(command)} failed in {server.folder} with exit status "
-            f"{done.returncode}:\n{done.stdout.rstrip()}"
+            f"{' '.join(command)} failed in {server.folder} with exit status {status}:\n{printed}"
         )
 
 

@@ -1,11 +1,12 @@
 """The servers that there are: every folder with a manifest."""
 
-import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import UsageError
+from harness.hints import did_you_mean
 from harness.manifest import Deployment, Manifest, load_manifest
 from harness.paths import CALLER, ROOT
 
@@ -45,17 +46,37 @@ class Target:
 
 
 def find_servers(root: Path = ROOT) -> dict[str, Server]:
-    """Every server by name: ``LANGUAGE/NAME/server.toml``."""
-    servers: dict[str, Server] = {}
+    """Every server by name: ``LANGUAGE/NAME/server.toml``. Broken manifests are left out."""
+    return {name: one for name, one in _read_all(root).items() if isinstance(one, Server)}
+
+
+def broken_manifests(root: Path = ROOT) -> list[str]:
+    """What is wrong with the manifests that :func:`find_servers` leaves out."""
+    return [str(one) for one in _read_all(root).values() if isinstance(one, UsageError)]
+
+
+def require_all(names: Collection[str], root: Path = ROOT) -> None:
+    """Fail if broken manifests were left out of ``all``: for the end of a task."""
+    if "all" in names and (broken := broken_manifests(root)):
+        raise UsageError("left out: " + "\n".join(broken))
+
+
+def _read_all(root: Path) -> dict[str, Server | UsageError]:
+    found: dict[str, Server | UsageError] = {}
     for path in sorted(root.glob(f"*/*/{NAME}")):
         name = path.parent.name
-        if name in servers:
-            raise UsageError(f"{path}: {servers[name].folder} is called {name} too")
-        servers[name] = Server(name, path.parent, load_manifest(path))
-    return servers
+        if name in found:
+            other = next(root.glob(f"*/{name}/{NAME}")).parent
+            found[f"{path}"] = UsageError(f"{path}: {other} is called {name} too")
+            continue
+        try:
+            found[name] = Server(name, path.parent, load_manifest(path))
+        except UsageError as error:
+            found[name] = error
+    return found
 
 
-def find_targets(names: tuple[str, ...], root: Path = ROOT) -> list[Target]:
+def find_targets(names: Collection[str], root: Path = ROOT) -> list[Target]:
     """The deployments that ``names`` stand for, in order, each once.
 
     A name is ``SERVER`` (all its deployments), ``SERVER/DEPLOYMENT``, ``all``, or the path of a
@@ -67,22 +88,29 @@ def find_targets(names: tuple[str, ...], root: Path = ROOT) -> list[Target]:
 
 def find_target(name: str, root: Path = ROOT) -> Target:
     """One deployment: a server's first, or the one that is named."""
+    if name == "all":
+        raise UsageError("give one server, not all: `just list` shows what there is")
     return _matching(name, root)[0]
 
 
 def _matching(name: str, root: Path) -> list[Target]:
     if name.startswith((".", "/")):
         return _at(name)
-    servers = find_servers(root)
-    every = _targets(servers.values())
+    found = _read_all(root)
+    broken = found.get(name.split("/")[0])
+    if isinstance(broken, UsageError):
+        raise broken
+    servers = [one for one in found.values() if isinstance(one, Server)]
+    every = _targets(servers)
     matching = [target for target in every if name in ("all", target.server.name, target.name)]
     if matching:
         return matching
     if _manifest(CALLER / name):
         return _at(name)
-    known = [*servers, *(target.name for target in every)]
-    near = difflib.get_close_matches(name, known, n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`just list` shows what there is"
+    if re.fullmatch(r"[\w.-]+:\d+/?", name):
+        raise UsageError(f"there is no server {name!r}: did you mean http://{name}?")
+    known = [*(one.name for one in servers), *(target.name for target in every)]
+    hint = did_you_mean(name, known, "`just list` shows what there is")
     raise UsageError(f"there is no server {name!r}: {hint}")
 
 

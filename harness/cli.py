@@ -1,66 +1,38 @@
 """The command line."""
 
 import json
-import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NoReturn, ParamSpec
+from typing import Any
 
 import click
-from rich.progress import Progress
 from rich.table import Table
 
 import spec
 from harness import doctor as checks
 from harness import readme
 from harness.build import build, run_in
-from harness.catalog import find_servers, find_target, find_targets
-from harness.console import progress, result, say
+from harness.catalog import Server, find_servers, find_target, find_targets, require_all
+from harness.console import progress_bar, result, say
 from harness.errors import TaskError, UsageError
 from harness.lines import count_lines
 from harness.new import copy_server
 from harness.paths import CALLER, ROOT, RUN
 from harness.ports import require_free
-from harness.server import DEFAULTS, parse_port, require_workers, running
+from harness.processes import ending
+from harness.server import running
 from harness.services import services as shared_services
+from harness.settings import given, require_workers
+from harness.task import reports_errors
 from harness.toolchains import LOAD_GENERATORS, require
-
-P = ParamSpec("P")
-
-
-def reports_errors(task: Callable[P, None]) -> Callable[P, None]:
-    """Turn a :class:`TaskError` into one message and its exit status, and Ctrl-C into 130."""
-
-    @wraps(task)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            task(*args, **kwargs)
-        except TaskError as error:
-            click.echo(f"error: {error}", err=True)
-            sys.exit(error.exit_code)
-        except KeyboardInterrupt:
-            sys.exit(130)
-
-    return wrapped
-
-
-def stop_on_sigterm() -> None:
-    """Make SIGTERM end the task as Ctrl-C does, so that what it started is stopped."""
-
-    def interrupt(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, interrupt)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Find, prepare and run the reference servers."""
-    stop_on_sigterm()
 
 
 @main.command()
@@ -73,12 +45,11 @@ def serve(name: str) -> None:
     DATABASE_URL and SLOW_API_URL name services of your own; what is not named is started.
     """
     target = find_target(name)
-    settings = {key: os.environ.get(key) or value for key, value in DEFAULTS.items()}
+    settings = given()
     require_workers(target, settings["WORKERS"])
-    require_free(settings["HOST"], parse_port(settings["PORT"]))
+    require_free(settings["HOST"], int(settings["PORT"]))
     with shared_services() as around:
         settings |= around.environment()
-        settings["FILES_DIR"] = os.environ.get("FILES_DIR") or str(spec.FILES)
         with running(target, settings) as server:
             click.echo(f"{target.server.manifest.title} ({target.name}) serves at {server.url}\n")
             for path in examples(target.server.manifest.parts):
@@ -88,8 +59,8 @@ def serve(name: str) -> None:
                 status = server.process.wait()
             except KeyboardInterrupt:
                 say(f"stopping {target.name}")
-                return
-            raise TaskError(f"{target.name} ended by itself, exit status {status}")
+                raise
+            raise TaskError(f"{target.name} ended by itself, {ending(status)}")
 
 
 def examples(parts: list[Any] | None = None) -> list[str]:
@@ -122,31 +93,38 @@ def list_(as_json: bool) -> None:
             for server in servers
         ]
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
-        return
+    else:
+        _show(servers)
+    require_all(("all",))
+
+
+def _show(servers: Iterable[Server]) -> None:
     table = Table(box=None, pad_edge=False)
-    for column in ("name", "lines", "model", "language", "MongoDB", "SQL", "what it has"):
-        table.add_column(column, no_wrap=column == "name")
+    for column in ("name", "lines", "model", "MongoDB, SQL", "has"):
+        table.add_column(column, no_wrap=True)
     table.columns[1].justify = "right"
     for server in servers:
         manifest = server.manifest
         lines = str(count_lines(server))
         for deployment in manifest.deployment:
             features = {
-                "concurrent": deployment.concurrent,
-                "workers": deployment.workers,
-                "supervised": deployment.supervised,
+                "C": deployment.concurrent,
+                "W": deployment.workers,
+                "S": deployment.supervised,
             }
             table.add_row(
                 f"{server.name}/{deployment.name}",
                 lines,
                 deployment.model,
-                manifest.language,
-                manifest.mongodb or "",
-                manifest.sql or "",
-                ", ".join(name for name, there in features.items() if there),
+                ", ".join(filter(None, (manifest.mongodb, manifest.sql))),
+                " ".join(name if there else "-" for name, there in features.items()),
             )
             lines = ""
     result.print(table)
+    result.print(
+        "\nC  one slow request leaves the others alone, with one worker"
+        "\nW  runs several worker processes\nS  replaces a worker that died"
+    )
 
 
 @main.command()
@@ -163,6 +141,7 @@ def setup(names: tuple[str, ...]) -> None:
     for server in {target.server.name: target.server for target in targets}.values():
         build(server)
         say(f"{server.name} is ready")
+    require_all(names or ("all",))
 
 
 @main.command()
@@ -188,22 +167,24 @@ def check(names: tuple[str, ...]) -> None:
                 failed.append(server.name)
     if failed:
         raise TaskError(f"{', '.join(failed)} did not pass")
+    require_all(names or ("all",))
 
 
 @main.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reports_errors
 def doctor(as_json: bool) -> None:
-    """Check what this machine has, and say what is missing; exit status 2 if anything is."""
+    """Check the prerequisites; exit status 2 if one is missing that the tasks need."""
     findings = checks.examine()
     if as_json:
         click.echo(json.dumps([vars(finding) for finding in findings], indent=2))
     else:
         for finding in findings:
-            click.echo(f"{'ok     ' if finding.ok else 'MISSING'}  {finding.what}: {finding.found}")
+            state = "ok" if finding.ok else "MISSING" if finding.needed else "absent"
+            click.echo(f"{state:7}  {finding.what}: {finding.found}")
             if finding.advice:
                 click.echo(f"         {finding.advice}")
-    if not all(finding.ok for finding in findings):
+    if not all(finding.ok for finding in findings if finding.needed):
         sys.exit(UsageError.exit_code)
 
 
@@ -226,8 +207,8 @@ def services() -> None:
 def images(count: int, seed: int) -> None:
     """Generate COUNT images (10000) of mixed sizes under .run/images."""
     folder = RUN / "images" / f"{count}-{seed}"
-    with Progress(console=progress) as bar:
-        task = bar.add_task("generating images", total=count)
+    with progress_bar() as bar:
+        task = bar.add_task("generating images", total=count, note="")
         spec.write_images(folder, count, seed, lambda done: bar.update(task, completed=done))
     click.echo(folder)
 

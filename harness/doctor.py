@@ -1,4 +1,4 @@
-"""What the machine has of what the tasks need."""
+"""Checks the prerequisites on this machine."""
 
 import platform
 import shutil
@@ -8,9 +8,10 @@ from ctypes.util import find_library
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.catalog import find_servers
+from harness.catalog import broken_manifests, find_servers
 from harness.paths import ROOT
-from harness.toolchains import LOAD_GENERATORS, TOOLCHAINS, find_program
+from harness.programs import find_program
+from harness.toolchains import LOAD_GENERATORS, Toolchain, toolchain
 
 
 @dataclass(frozen=True)
@@ -21,43 +22,53 @@ class Finding:
     ok: bool
     found: str
     advice: str = ""
+    needed: bool = True
+    """Whether the tasks need it; else some servers or workloads alone do."""
 
 
 def examine() -> list[Finding]:
     """Look at everything; nothing is changed."""
     return [
         Finding("Python", sys.version_info >= (3, 11), platform.python_version()),
+        *_setpriv(),
         _program("uv", "run ./just, which fetches it"),
         _program("git", "apt install git"),
         _program("curl", "apt install curl (for the lines that serve prints)"),
         *_embedded_databases(),
         *_toolchains(),
+        *_manifests(),
         _disk(),
     ]
 
 
 def _toolchains() -> list[Finding]:
-    users: dict[str, list[str]] = {name: ["bench"] for name in LOAD_GENERATORS}
+    every = {name: toolchain(name) for name in LOAD_GENERATORS}
+    users = {name: ["bench"] for name in LOAD_GENERATORS}
     for server in find_servers().values():
-        for need in server.manifest.needs:
-            users.setdefault(need, []).append(server.name)
-    findings = []
-    for name, servers in users.items():
-        toolchain, found = TOOLCHAINS[name], TOOLCHAINS[name].found()
-        by_hand = (
-            f"apt install {' '.join(toolchain.debian)}" if toolchain.debian else "a PyPI wheel"
-        )
-        whom = "" if servers == ["bench"] else f" {servers[0]}"
-        advice = f"just setup{whom} brings it ({by_hand}); all else does without"
-        findings.append(
-            Finding(
-                f"{toolchain.what} (for {', '.join(servers)})",
-                found,
-                "found" if found else "not found",
-                "" if found else advice,
-            )
-        )
-    return findings
+        for one in map(toolchain, server.manifest.needs):
+            every[one.name] = one
+            users.setdefault(one.name, []).append(server.name)
+    return [_toolchain(one, users[name]) for name, one in every.items()]
+
+
+def _toolchain(one: Toolchain, users: list[str]) -> Finding:
+    what = f"{one.what} (for {', '.join(users)})"
+    if one.found():
+        return Finding(what, True, "found", needed=False)
+    setup = "just setup" if users == ["bench"] else f"just setup {users[0]}"
+    advice = f"{one.advice}; all else does without"
+    if one.wheel or one.debian:
+        advice = f"{setup} brings it ({one.advice}); all else does without"
+    return Finding(what, False, "not found", advice, needed=False)
+
+
+def _manifests() -> list[Finding]:
+    return [Finding("a manifest", False, "broken", error) for error in broken_manifests()]
+
+
+def _setpriv() -> list[Finding]:
+    advice = "apt install util-linux (it ends servers with the task that started them)"
+    return [_program("setpriv", advice)] if sys.platform == "linux" else []
 
 
 def _program(name: str, advice: str) -> Finding:

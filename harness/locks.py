@@ -1,17 +1,28 @@
 """Locks between tasks (flock(2)), which the kernel lets go when their holder dies."""
 
 import fcntl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from harness.console import say
+
+_PATIENCE = 2.0
+"""Seconds of waiting after which a task says so."""
+
 
 @contextmanager
 def locked(path: Path, *, shared: bool = False) -> Iterator[IO[str]]:
     """Hold a lock on ``path``, waiting until it is free; gives the file that holds it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
+    deadline = time.monotonic() + _PATIENCE
+    while not (file := claim(path, shared=shared)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    if not file:
+        say(f"waiting for another task, which holds {path}")
+        file = path.open("a")
+    with file:
         fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
         yield file
 

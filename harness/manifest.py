@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Discriminator,
     Field,
     StringConstraints,
+    Tag,
     ValidationError,
     model_validator,
 )
@@ -20,12 +22,29 @@ from harness.validation import faults
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Text = Annotated[str, StringConstraints(min_length=1)]
 Command = Annotated[list[Text], Field(min_length=1)]
-Need = Literal["node", "jdk", "maven", "ruby", "nginx", "c-compiler"]
 Part = spec.Part
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Tool(_Model):
+    """A program that the machine must have, and that no task can bring."""
+
+    name: Text
+    """What it is, with the versions that will do."""
+    check: Command
+    """Ends with status 0 where it is there and will do."""
+    install: Text
+    """How to install it, in a line."""
+
+
+Need = Annotated[
+    Annotated[Literal["node", "jdk", "maven", "ruby", "nginx", "c-compiler"], Tag("toolchain")]
+    | Annotated[Tool, Tag("tool")],
+    Discriminator(lambda need: "toolchain" if isinstance(need, str) else "tool"),
+]
 
 
 class Build(_Model):
@@ -66,7 +85,7 @@ class Manifest(_Model):
     """A server, as its folder describes it."""
 
     title: Text
-    language: Literal["python", "node", "scala", "ruby", "nginx"]
+    language: Name
     framework: Text
     homepage: Annotated[str, StringConstraints(pattern=r"^https://")]
     mongodb: Text | None = None
@@ -76,7 +95,9 @@ class Manifest(_Model):
     parts: list[Part] | None = None
     """The parts of the contract that it serves; all of them unless it says otherwise."""
     needs: list[Need] = []
-    """Toolchains (:mod:`harness.toolchains`) that the machine must have."""
+    """What the machine must have: toolchains (:mod:`harness.toolchains`), or a :class:`Tool`."""
+    passes: list[Text] = []
+    """Variables of the caller's environment that it gets besides the contract's settings."""
     build: Build | None = None
     checks: list[Command] = []
     """Its own linters and tests, run in its folder by ``just check`` once it is built."""

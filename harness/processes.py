@@ -3,37 +3,29 @@
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from harness.errors import UsageError
+from harness.errors import TaskError, UsageError
 
 GRACE = 12.0
 """Seconds from asking a process group to stop to killing it: the contract's 10 and a margin."""
+_HURRY = 2.0
+"""The same once this process has been interrupted."""
 
 _PR_SET_PDEATHSIG = 1
+_RUN_IF_PARENT = '[ "$PPID" = "$0" ] && exec "$@"'
+"""A shell's script: run a command, unless the parent has died in the meantime."""
 
-
-def _signal_when_parent_dies(signum: int) -> Callable[[], None] | None:
-    """What a new child runs so that it gets ``signum`` if this process is killed (prctl(2))."""
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    parent = os.getpid()
-
-    def arrange() -> None:
-        for number in (signal.SIGINT, signal.SIGHUP):  # ignored below nohup, and inherited
-            signal.signal(number, signal.SIG_DFL)
-        prctl(_PR_SET_PDEATHSIG, signum)
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signum)
-
-    return arrange
+_children: set[subprocess.Popen[bytes]] = set()
+_interrupted = threading.Event()
 
 
 def spawn(
@@ -50,23 +42,72 @@ def spawn(
     """Start ``argv`` as the leader of a session of its own.
 
     ``output`` takes stdout, and stderr too unless ``errors`` does; ``keep_open`` are file
-    descriptors that it inherits; ``stop_signal`` reaches it if this process dies.
+    descriptors that it inherits; ``stop_signal`` reaches it if the calling thread dies.
     """
+    if _interrupted.is_set():
+        raise TaskError(f"interrupted: {argv[0]} is not started")
+    if not _find(argv[0], cwd, env):
+        raise UsageError(f"cannot run {argv[0]}: there is no such program")
+    process = subprocess.Popen(
+        [*_bound_to_parent(stop_signal), *argv],
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=errors or (subprocess.STDOUT if output is not None else None),
+        user=user,
+        pass_fds=keep_open,
+        start_new_session=True,
+    )
+    _children.add(process)
+    return process
+
+
+def _find(program: str, cwd: Path, env: Mapping[str, str]) -> str | None:
+    return shutil.which(cwd / program if "/" in program else program, path=env.get("PATH"))
+
+
+def _bound_to_parent(stop_signal: signal.Signals) -> list[str]:
+    """What starts a command so that it gets ``stop_signal`` when its parent dies (prctl(2)).
+
+    It handles SIGINT and SIGHUP again, which a task below nohup or in the background ignores.
+    """
+    if sys.platform != "linux":
+        return []
+    return [
+        *("/usr/bin/env", "--default-signal=HUP,INT"),
+        *("setpriv", "--pdeathsig", stop_signal.name.removeprefix("SIG")),
+        *("/bin/sh", "-c", _RUN_IF_PARENT, str(os.getpid())),
+    ]
+
+
+def end_with_parent(number: signal.Signals) -> None:
+    """Have ``number`` sent to this process when its parent dies (prctl(2))."""
+    if sys.platform != "linux":
+        return
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), number)
+
+
+def finish(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    keep_open: Sequence[int] = (),
+) -> tuple[int, str]:
+    """Run a command to its end; gives its exit status and what it printed.
+
+    It is stopped, with all that it started, when this is interrupted.
+    """
+    process = spawn(argv, cwd=cwd, env=env, output=subprocess.PIPE, keep_open=keep_open)
     try:
-        return subprocess.Popen(
-            argv,
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors or (subprocess.STDOUT if output is not None else None),
-            user=user,
-            pass_fds=keep_open,
-            start_new_session=True,
-            preexec_fn=_signal_when_parent_dies(stop_signal),
-        )
-    except FileNotFoundError as error:
-        raise UsageError(f"cannot run {argv[0]}: there is no such program") from error
+        printed, _ = process.communicate()
+    finally:
+        stop(process)
+    return process.returncode, printed.decode(errors="replace").rstrip()
 
 
 def stop(
@@ -76,12 +117,40 @@ def stop(
     grace: float = GRACE,
 ) -> int:
     """Stop a process from :func:`spawn` with all of its session, and give its exit status."""
-    if process.poll() is None:
-        process.send_signal(stop_signal)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(grace)
-    kill_group(process.pid)
-    return process.wait()
+    try:
+        if process.poll() is None:
+            process.send_signal(stop_signal)
+            asked = time.monotonic()
+            while process.poll() is None:
+                limit = min(grace, _HURRY) if _interrupted.is_set() else grace
+                if time.monotonic() - asked > limit:
+                    break
+                time.sleep(0.02)
+    finally:
+        kill_group(process.pid)
+        status = process.wait()
+        _children.discard(process)
+    return status
+
+
+def ending(status: int) -> str:
+    """How a process ended, by its ``returncode``."""
+    if status < 0:
+        return f"killed by {signal.Signals(-status).name}"
+    return f"exit status {status}"
+
+
+def interrupt() -> bool:
+    """From now on start nothing and stop quickly; gives whether that was so already."""
+    before = _interrupted.is_set()
+    _interrupted.set()
+    return before
+
+
+def kill_all() -> None:
+    """Kill every process of :func:`spawn` that is there, with its group."""
+    for process in list(_children):
+        kill_group(process.pid)
 
 
 def kill_group(pgid: int) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from harness.locks import is_locked, locked
 from harness.paths import RUN
 
+_held: set[Path] = set()
+
 
 @contextmanager
 def scratch(purpose: str) -> Iterator[Path]:
@@ -22,10 +24,18 @@ def scratch(purpose: str) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=place))
         held = locked(folder / ".lock")
         held.__enter__()
+    _held.add(folder)
     try:
         yield folder
     finally:
         held.__exit__(None, None, None)
+        shutil.rmtree(folder, ignore_errors=True)
+        _held.discard(folder)
+
+
+def remove_scratch() -> None:
+    """Remove every folder that this process still holds."""
+    for folder in list(_held):
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,6 +1,5 @@
 """Runs one server in one of its deployments."""
 
-import getpass
 import http.client
 import re
 import subprocess
@@ -10,17 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from harness.build import build, environment
+import psutil
+
+from harness.build import build
 from harness.catalog import Target
 from harness.errors import TaskError, UsageError
 from harness.ports import require_free
-from harness.processes import spawn, stop, wait_until
+from harness.processes import ending, spawn, stop, wait_until
 from harness.scratch import scratch
+from harness.settings import DEFAULTS, environment, parse_port
 
 START = 180.0
 """Seconds that a server may take to answer."""
-
-DEFAULTS = {"HOST": "127.0.0.1", "PORT": "8000", "WORKERS": "1", "THREADS": "50"}
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Running:
     process: subprocess.Popen[bytes]
     host: str
     port: int
+    environment: Mapping[str, str]
+    """All that it got."""
 
     @property
     def url(self) -> str:
@@ -49,23 +51,25 @@ def running(
 ) -> Iterator[Running]:
     """Build and start a server, wait until it answers /index, and stop it with all its children.
 
-    ``settings`` are the contract's, by their names; they go before the environment's own.
+    ``settings`` are the contract's, by their names.
     """
     build(target.server)
-    env = DEFAULTS | environment() | dict(settings)
-    host, port = env["HOST"], parse_port(env["PORT"])
-    require_free(host, port)
     with scratch("servers") as folder:
-        process = launch(target, {**settings, "SCRATCH": str(folder)}, output=output)
-        server = Running(target, process, host, port)
+        env = environment(target, {**settings, "SCRATCH": str(folder)})
+        host, port = env["HOST"], parse_port(env["PORT"])
+        require_free(host, port)
+        process = _launch(target, env, output)
         try:
             wait_until(lambda: process.poll() is not None or answers(host, port), timeout=start)
             if process.poll() is not None:
-                status = process.returncode
-                raise TaskError(f"{target.name} ended at once, exit status {status}{_tail(output)}")
+                how = ending(process.returncode)
+                raise TaskError(f"{target.name} ended at once, {how}{_tail(output)}")
             if not answers(host, port):
-                raise TaskError(f"{target.name} did not answer /index within {start:.0f} s")
-            yield server
+                raise TaskError(
+                    f"{target.name} did not answer /index on port {port} within {start:.0f} s"
+                    f"{_elsewhere(process.pid, port)}{_tail(output)}"
+                )
+            yield Running(target, process, host, port, env)
         finally:
             stop(process)
 
@@ -77,7 +81,12 @@ def launch(
 
     A deployment with a ``config`` needs ``SCRATCH`` among the settings, a folder for it.
     """
-    env = DEFAULTS | environment() | {"USER": getpass.getuser()} | dict(settings)
+    return _launch(target, environment(target, settings), output)
+
+
+def _launch(
+    target: Target, env: Mapping[str, str], output: IO[str] | int | None
+) -> subprocess.Popen[bytes]:
     return spawn(_command(target, env), cwd=target.server.folder, env=env, output=output)
 
 
@@ -99,28 +108,25 @@ def _command(target: Target, env: Mapping[str, str]) -> list[str]:
         ) from error
 
 
+def _elsewhere(pid: int, port: int) -> str:
+    """A hint for a server that does not listen where it should."""
+    try:
+        tree = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+        sockets = [socket for one in tree for socket in one.net_connections("tcp")]
+    except psutil.Error:
+        return ""
+    ports = {one.laddr.port for one in sockets if one.status == psutil.CONN_LISTEN}
+    if port in ports or not ports:
+        return ""
+    return f"; it listens on {', '.join(map(str, sorted(ports)))}: it has to use the setting PORT"
+
+
 def _tail(output: IO[str] | int | None) -> str:
     """The last lines of a log, where there is one."""
     if output is None or isinstance(output, int):
         return ""
     lines = Path(output.name).read_text(errors="replace").splitlines()
     return "".join(f"\n{line}" for line in lines[-8:])
-
-
-def require_workers(target: Target, workers: str) -> None:
-    """Refuse several processes where a deployment is always one."""
-    if workers != "1" and not target.deployment.workers:
-        raise UsageError(
-            f"{target.name} is always one process: its framework documents no several by itself; "
-            "leave WORKERS at 1, or run several behind a proxy"
-        )
-
-
-def parse_port(text: str) -> int:
-    """A TCP port from a setting."""
-    if not (text.isascii() and text.isdigit() and 0 < int(text) < 65536):
-        raise UsageError(f"PORT must be a number from 1 to 65535, not {text!r}")
-    return int(text)
 
 
 def answers(host: str, port: int) -> bool:

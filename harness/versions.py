@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 from harness.catalog import Server
-from harness.toolchains import search_path, version_of
+from harness.manifest import Tool
+from harness.programs import ask, parse_version, search_path, version_of
 
 _RUNTIMES = {
     "python": ("python3", "--version"),
@@ -20,6 +21,10 @@ _RUNTIMES = {
 
 def runtime(server: Server) -> dict[str, str]:
     """The version of what runs the server, such as Python's."""
+    if server.manifest.language not in _RUNTIMES:
+        tools = [need for need in server.manifest.needs if isinstance(need, Tool)]
+        found = {tool.name: parse_version(ask(tool.check)[1]) for tool in tools}
+        return {name: ".".join(map(str, version)) for name, version in found.items() if version}
     program, *arguments = _RUNTIMES[server.manifest.language]
     own = server.folder / ".venv" / "bin" / program
     version = version_of(str(own) if own.exists() else program, *arguments)

@@ -1,5 +1,6 @@
 """Files that are written whole or not at all."""
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -7,8 +8,23 @@ from pathlib import Path
 
 def write_whole(path: Path, text: str) -> None:
     """Replace ``path`` in one step: a reader, or a crash, sees the old text or the new one."""
+    try:
+        _write(path, text)
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
+def prepare_file(path: Path) -> None:
+    """Make the folder of a file that is to be written; refuses what cannot be one."""
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from harness.toolchains import find_program, require
+from harness.programs import find_program
+from harness.toolchains import require
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from harness.locks import locked
 from harness.paths import RUN
-from harness.toolchains import require, search_path
+from harness.programs import search_path
+from harness.toolchains import require
 
 
 def run(

@@ -5,7 +5,10 @@ import pytest
 from harness.build import build
 from harness.catalog import Server
 from harness.errors import TaskError, UsageError
+from harness.locks import is_locked
 from harness.manifest import Build, Deployment, Manifest
+from harness.paths import RUN
+from harness.processes import wait_until
 
 
 def server(folder: Path, *commands: list[str]) -> Server:
@@ -60,3 +63,46 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     (tmp_path / "input").unlink()
     with pytest.raises(UsageError, match="input"):
         build(server(tmp_path, COUNT))
+
+
+def test_a_build_that_makes_no_output_is_named(tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("a")
+    with pytest.raises(TaskError, match=r"server\.toml: build\.output: .* no folder made"):
+        build(server(tmp_path, ["true"]))
+
+
+def test_a_moved_folder_is_built_anew(tmp_path: Path) -> None:
+    """What its build made names its old place."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    (old / "input").write_text("a")
+    build(server(old, COUNT))
+    (old / "made" / "script").write_text(str(old))
+    old.rename(new)
+    build(server(new, COUNT))
+    assert (new / "count").read_text() == "built\n" * 2
+    assert not (new / "made" / "script").exists()
+
+
+def test_what_a_killed_build_left_is_not_taken_for_built(tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("a")
+    build(server(tmp_path, COUNT))
+    (tmp_path / "input").write_text("b")
+    with pytest.raises(TaskError):
+        build(server(tmp_path, COUNT, ["sh", "-c", "kill -9 $$"]))
+    (tmp_path / "input").write_text("a")
+    build(server(tmp_path, COUNT))
+    assert (tmp_path / "count").read_text() == "built\n" * 3
+
+
+def test_a_build_holds_its_lock_until_all_its_processes_have_ended(tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("a")
+    lock = RUN / "locks" / "build-test-example"
+    outlives = "exec >/dev/null 2>&1; for i in $(seq 600); do [ -e over ] && exit; sleep 0.1; done"
+    # In a session of its own, so that it is not stopped with the build.
+    build(server(tmp_path, ["setsid", "-f", "sh", "-c", outlives], ["mkdir", "-p", "made"]))
+    try:
+        assert is_locked(lock)
+    finally:
+        (tmp_path / "over").touch()
+    assert wait_until(lambda: not is_locked(lock), timeout=30)

@@ -2,9 +2,18 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog import find_servers, find_target, find_targets
+from harness.catalog import (
+    broken_manifests,
+    find_servers,
+    find_target,
+    find_targets,
+    require_all,
+)
 from harness.errors import UsageError
 from harness.manifest import load_manifest
+from harness.programs import parse_version
+from harness.toolchains import require
+from harness.versions import dependencies, runtime
 
 GOOD = """
 title = "Example"
@@ -50,7 +59,7 @@ def test_a_good_manifest(tmp_path: Path) -> None:
     [
         ('title = "Example"\n', "", "title"),
         ('title = "Example"', "title = 5", "title"),
-        ('language = "python"', 'language = "cobol"', "language"),
+        ('language = "python"', 'language = "C++"', "language"),
         ('model = "threads"', 'model = "magic"', "deployment.0.model"),
         ('run = ["server", "--port", "{port}"]', 'run = "server --port 1"', "deployment.0.run"),
         ('run = ["server", "--port", "{port}"]', "run = []", "deployment.0.run"),
@@ -59,6 +68,8 @@ def test_a_good_manifest(tmp_path: Path) -> None:
         ("concurrent = false", "concurent = false", "deployment.1.concurent"),
         ('inputs = ["requirements.txt"]', "inputs = []", "build.inputs"),
         ('homepage = "https://example.org"', 'homepage = "example.org"', "homepage"),
+        ("[build]", 'needs = ["go"]\n[build]', "needs.0.toolchain"),
+        ("[build]", 'needs = [{name = "Go"}]\n[build]', "needs.0.tool.check"),
         ("[build]", "[build", "TOML"),
     ],
 )
@@ -98,9 +109,68 @@ def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:
     second = tmp_path / "node" / "example" / "server.toml"
     second.parent.mkdir(parents=True)
     second.write_text(GOOD)
-    with pytest.raises(UsageError, match="example"):
-        find_servers(tmp_path)
+    assert find_servers(tmp_path)["example"].folder.parent.name == "node"
+    (broken,) = broken_manifests(tmp_path)
+    assert "is called example too" in broken
+
+
+def test_a_broken_manifest_breaks_its_own_server_alone(tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    path = write(tmp_path, GOOD.replace('title = "Example"', "title = 5"), "other")
+    assert [one.name for one in find_targets(("all",), tmp_path)] == [
+        "example/first",
+        "example/second",
+    ]
+    for name in ("other", "other/first"):
+        with pytest.raises(UsageError, match=f"{path}: title"):
+            find_target(name, tmp_path)
+    with pytest.raises(UsageError, match=f"left out: {path}: title"):
+        require_all(("all",), tmp_path)
+    require_all(("example",), tmp_path)
+
+
+def test_a_task_for_one_server_refuses_all(tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    with pytest.raises(UsageError, match="give one server"):
+        find_target("all", tmp_path)
+
+
+def test_an_address_without_its_scheme_has_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"did you mean http://127\.0\.0\.1:8000\?"):
+        find_targets(("127.0.0.1:8000",), tmp_path)
+
+
+def test_a_server_in_any_language_says_itself_what_it_needs(tmp_path: Path) -> None:
+    needs = """needs = [
+        {name = "a shell", check = ["sh", "-c", "echo version 5.6"], install = "apt install dash"},
+        {name = "Cobol", check = ["cobc", "--version"], install = "apt install gnucobol"},
+    ]
+    """
+    text = GOOD.replace('language = "python"', 'language = "cobol"')
+    manifest = load_manifest(write(tmp_path, text.replace("[build]", f"{needs}\n[build]")))
+    shell, cobol = manifest.needs
+    require([shell])
+    with pytest.raises(UsageError, match="Cobol is missing: apt install gnucobol"):
+        require([cobol])
+    server = find_target("example", tmp_path).server
+    assert runtime(server) == {"a shell": "5.6"}
+    assert dependencies(server) == {}
+
+
+@pytest.mark.parametrize(
+    ("printed", "version"),
+    [
+        ("javac 21", (21,)),
+        ("javac 17.0.13", (17, 0, 13)),
+        ("v22.3.0", (22, 3, 0)),
+        ("h2load nghttp2/1.52.0", (1, 52, 0)),
+        ("no number", None),
+    ],
+)
+def test_versions(printed: str, version: tuple[int, ...] | None) -> None:
+    assert parse_version(printed) == version
 
 
 def test_every_manifest_of_the_repository_is_valid() -> None:
     assert {"aiohttp", "tornado"} <= find_servers().keys()
+    assert broken_manifests() == []

@@ -74,7 +74,7 @@ def generate(order: Order, workers: Sequence[str] = ()) -> Outcome:
 
 def program() -> list[str]:
     """Locust as it is installed here."""
-    return ["env", f"PYTHONPATH={TOOLS / 'locust'}", sys.executable, "-m", "locust"]
+    return ["env", f"PYTHONPATH={TOOLS / 'locust'}:{ROOT}", sys.executable, "-m", "locust"]
 
 
 def commands(workers: Sequence[str], threads: int) -> dict[str, str]:

@@ -6,13 +6,15 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from bench.percentiles import nearest_rank
 from bench.result import Errors, Latency
 from bench.workload import Model
 from harness.errors import TaskError
-from harness.processes import spawn, stop
-from harness.toolchains import find_program, search_path
+from harness.processes import ending, spawn, stop
+from harness.programs import find_program, search_path
 
 GRACE = 60.0
 """Seconds that a load generator may take beyond its duration and timeout."""
@@ -97,7 +99,7 @@ def run(command: Sequence[str], order: Order) -> Ended:
             stop(process, grace=2)
     told = log.read_text(errors="replace")
     if status:
-        raise OutOfOrder(f"{command[0]} ended with status {status}:\n{told.strip()[-800:]}")
+        raise OutOfOrder(f"{command[0]}: {ending(status)}\n{told.strip()[-800:]}")
     return Ended(told, time.monotonic() - began, _children() - before, observer)
 
 
@@ -111,10 +113,7 @@ def percentiles(milliseconds: Sequence[float]) -> Latency | None:
     """The latency of sorted samples, by the nearest rank."""
     if not milliseconds:
         return None
-
-    def at(share: float) -> float:
-        return milliseconds[min(int(share * len(milliseconds)), len(milliseconds) - 1)]
-
+    at = partial(nearest_rank, milliseconds)
     return Latency(
         p50=at(0.5), p75=at(0.75), p90=at(0.9), p99=at(0.99), p99_9=at(0.999), max=milliseconds[-1]
     )

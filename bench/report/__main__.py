@@ -2,4 +2,4 @@
 
 from bench.report.cli import main
 
-main()
+main(prog_name="just report")

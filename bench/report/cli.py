@@ -8,9 +8,9 @@ import click
 from bench import result
 from bench.report.files import write_report
 from bench.result import Run, find, read
-from harness.cli import reports_errors
 from harness.console import say
 from harness.errors import UsageError
+from harness.task import reports_errors
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import vl_convert
-from rich.progress import Progress
 
 from bench.report.charts import of_figure
 from bench.report.page import GENERATOR, render
 from bench.report.section import Section, sections_of
 from bench.report.style import PICTURE
 from bench.result import Run
-from harness.console import progress
+from harness.console import progress_bar
 from harness.errors import UsageError
 from harness.paths import ROOT
 
@@ -37,9 +36,11 @@ def write_report(runs: Sequence[Run], folder: Path) -> Path:
 
 def _fill(folder: Path, runs: Sequence[Run], to_root: str) -> None:
     sections = sections_of(runs)
-    with Progress(console=progress, transient=True) as bar:
-        for section in bar.track(sections, description="drawing"):
+    with progress_bar() as bar:
+        task = bar.add_task("drawing", total=len(sections), note="")
+        for section in sections:
             _draw(folder, section)
+            bar.advance(task)
     (folder / PAGE).write_text(render(sections, to_root), encoding="utf-8")
 
 

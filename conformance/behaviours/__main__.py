@@ -18,6 +18,7 @@ from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.scratch import scratch
 from harness.services import services
+from harness.task import end_at_once_on_signals
 
 
 @click.command()
@@ -26,6 +27,7 @@ from harness.services import services
 @click.option("--patience", default=5.0, help="seconds of silence that count as no answer")
 def main(name: str, only: str | None, patience: float) -> None:
     """Ask a server every question."""
+    end_at_once_on_signals()
     ids = only.split(",") if only else INQUIRIES
     asked = list(dict.fromkeys(INQUIRIES[id] for id in ids))
     if "://" in name:
@@ -47,7 +49,7 @@ def main(name: str, only: str | None, patience: float) -> None:
 
             observe((another, target.deployment.concurrent, patience), asked, _report)
     except TaskError as error:
-        _tell(event="error", message=str(error))
+        _tell(event="unstarted", message=str(error))
         raise SystemExit(1) from error
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import re
 import time
 from collections import Counter
@@ -14,7 +13,6 @@ from functools import partial
 import spec
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
-from harness.server import DEFAULTS
 from spec.behaviours import CLOSES
 
 HELLO = spec.expected("/index").body
@@ -479,7 +477,7 @@ _NOISE = 3.0
 @asks("half-sent-requests", "text", lane="alone", control=True)
 def half_sent_requests(lab: Lab) -> str:
     """As many as there are threads, and ten more; up to three times, for a busy machine."""
-    count = int(os.environ.get("THREADS", DEFAULTS["THREADS"])) + 10
+    count = int(lab.controlled.process.environment["THREADS"]) + 10
     for _ in range(3):
         took = _beside_half_sent(lab, count)
         if not _QUICK < took < _NOISE:

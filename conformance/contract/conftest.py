@@ -13,8 +13,10 @@ import spec
 from conformance.subject import EXAMPLES, Controlled, Subject, start
 from harness.catalog import find_target
 from harness.errors import TaskError
+from harness.processes import ending
 from harness.scratch import scratch
 from harness.services import services
+from harness.task import end_at_once_on_signals
 
 PATHS = {path: item["get"]["tags"][0] for path, item in spec.openapi()["paths"].items()}
 """The part of the contract that each path of the OpenAPI document belongs to."""
@@ -29,6 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    end_at_once_on_signals()
     config.addinivalue_line("markers", "catches(*faults): faults that the check fails for")
     config.addinivalue_line("markers", "serves(*parts): parts of the contract that it asks for")
     config.addinivalue_line("markers", "control: needs a server that we started")
@@ -48,13 +51,16 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
             around = held.enter_context(services())
             subject = held.enter_context(start(target, around, folder))
         except TaskError as error:
-            tell(event="error", message=str(error))
+            tell(event="unstarted", message=str(error))
             pytest.exit("the server does not start", returncode=1)
 
         def start_another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
             return start(target, around, folder, settings)
 
         yield subject, start_another
+        if (status := subject.process.process.poll()) is not None:
+            why = f"{target.name} ended by itself while it was tested, {ending(status)}"
+            tell(event="error", message=why)
 
 
 def fresh_name(extension: str) -> str:

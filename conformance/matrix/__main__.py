@@ -2,4 +2,4 @@
 
 from conformance.matrix.cli import main
 
-main()
+main(prog_name="just behaviours")

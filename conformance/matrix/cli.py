@@ -12,10 +12,10 @@ from rich.text import Text
 from conformance.matrix.page import render
 from conformance.matrix.rows import Row, condensed, rows
 from harness.catalog import Target, find_targets
-from harness.cli import reports_errors
 from harness.console import result
 from harness.errors import UsageError
 from harness.paths import CALLER
+from harness.task import reports_errors
 from harness.writing import write_whole
 from spec.behaviours import questions
 

