@@ -65,6 +65,11 @@ doctor *ARGS: _environment
 services *ARGS: _environment
     @{{ python }} -m harness services "$@"
 
+# Put the databases back to the fixtures
+[no-exit-message]
+reset *ARGS: _environment
+    @{{ python }} -m harness reset "$@"
+
 # Generate a large deterministic set of images under .run/
 [no-exit-message]
 images *ARGS: _environment
