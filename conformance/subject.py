@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import psutil
 
 import spec
+from conformance import address
 from conformance.http import TIMEOUT, Connection, Request, Response
 from conformance.proxy import Proxy
 from harness.catalog import Target
@@ -128,8 +129,8 @@ def start(
             make_files(files)
     log = folder / f"log-{free_port()}.txt"
     with ExitStack() as held:
-        mongodb = held.enter_context(Proxy(services.mongodb_url, 27017).running())
-        postgresql = held.enter_context(Proxy(services.database_url, 5432).running())
+        mongodb = held.enter_context(Proxy(address.mongodb(services.mongodb_url)).running())
+        postgresql = held.enter_context(Proxy(address.postgresql(services.database_url)).running())
         own = {
             "HOST": "127.0.0.1",
             "PORT": str(free_port()),

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from signal import SIGHUP, SIGINT, SIGTERM, Signals
-from urllib.parse import urlsplit
 
 import psutil
 
+from conformance.address import with_database
 from conformance.behaviours.instance import START, Instance, launched, serving
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed, Connection, Garbled, Request, Silence
@@ -256,7 +256,7 @@ def _log_not_found(lab: Lab) -> str:
 @asks("log-fault", "agents", lane="process")
 def _log_fault(lab: Lab) -> str:
     """The database is there, and holds none of the tables that the query names."""
-    url = urlsplit(lab.controlled.services.database_url)._replace(path="/postgres").geturl()
+    url = with_database(lab.controlled.services.database_url, "postgres")
     form = _form(_logged(lab, "/agents", 500, DATABASE_URL=url))
     return {"a traceback": "a trace", "nothing": "nothing"}.get(form, "lines")
 

