@@ -90,4 +90,4 @@ def _changed(query: str, changes: Options) -> str:
     names = {name.lower() for name in changes}
     kept = [(name, value) for name, value in parse_qsl(query) if name.lower() not in names]
     added = [(name, value) for name, value in changes.items() if value is not None]
-    return urlencode([*kept, *added], safe="/", quote_via=quote)
+    return urlencode([*kept, *added], quote_via=quote, safe="")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psycopg
 import pymongo
@@ -12,7 +13,6 @@ import trustme
 from psycopg import sql
 from pymongo.errors import OperationFailure
 
-from harness.paths import TOOLS
 from harness.ports import accepts, free_port
 from harness.processes import spawn, stop, wait_until
 from harness.services.mongodb import MongoDB
@@ -20,9 +20,11 @@ from harness.services.postgresql import PostgreSQL
 from harness.services.service import Service
 from harness.wheel import install_wheel
 
-DATABASE, OWNER, PASSWORD = "theirs", "someone", "p@ss/word"
-QUOTED = "p%40ss%2Fword"
-"""The password as a URL has it."""
+DATABASE, OWNER = "theirs", "someone"
+PASSWORD, QUOTED = "p@ss/word", "p%40ss%2Fword"
+"""PostgreSQL's, and as a URL has it."""
+PLAIN = "pass-word"
+"""MongoDB's: ReactiveMongo takes a password as the URL has it."""
 
 _START = 60.0
 
@@ -43,7 +45,7 @@ class TlsPostgreSQL(PostgreSQL):
 
     def __init__(self, folder: Path, certificates: Certificates) -> None:
         super().__init__()
-        self._folder, self._program = folder, TOOLS / "postgresql-tls"
+        self._folder, self._program = folder, self._program.with_name("postgresql-tls")
         self._certificates = certificates
         if self.user:
             shutil.chown(folder, self.user)
@@ -95,8 +97,8 @@ class OwnMongoDB(MongoDB):
     def make_owner(self, port: int) -> str:
         """Make a user who may read and write one database, and is known to that alone."""
         with pymongo.MongoClient[Any](self.url(port)) as client:
-            client[DATABASE].command("createUser", OWNER, pwd=PASSWORD, roles=["readWrite"])
-        return f"mongodb://{OWNER}:{QUOTED}@127.0.0.1:{port}/{DATABASE}"
+            client[DATABASE].command("createUser", OWNER, pwd=PLAIN, roles=["readWrite"])
+        return f"mongodb://{OWNER}:{PLAIN}@127.0.0.1:{port}/{DATABASE}"
 
 
 class OpenMongoDB(OwnMongoDB):
@@ -122,7 +124,7 @@ def tls_mongodb(folder: Path, certificates: Certificates) -> OpenMongoDB:
         *("--tlsMode", "requireTLS", "--tlsCertificateKeyFile", str(certificates.issued)),
         *("--tlsCAFile", str(certificates.authority), "--tlsAllowConnectionsWithoutCertificates"),
     )
-    query = f"tls=true&tlsCAFile={certificates.authority}"
+    query = f"ssl=true&tlsCAFile={quote(str(certificates.authority), safe='')}"
     return OpenMongoDB(folder, *options, query=query)
 
 
