@@ -65,6 +65,11 @@ doctor *ARGS: _environment
 services *ARGS: _environment
     @exec {{ python }} -m harness services "$@"
 
+# Put the databases back to the fixtures
+[no-exit-message]
+reset *ARGS: _environment
+    @{{ python }} -m harness reset "$@"
+
 # Generate a large deterministic set of images under .run/
 [no-exit-message]
 images *ARGS: _environment
@@ -93,7 +98,7 @@ fmt: _environment
 # Bring every Python lock up to date with what is asked for
 lock:
     @uv pip compile {{ lock }} --group dev --output-file requirements/project.txt pyproject.toml
-    @for one in tools mongodb postgresql node; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt"; done
+    @for one in tools mongodb postgresql postgresql-tls node; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt"; done
     @uv pip compile {{ lock }} --group locust --output-file requirements/locust.txt
 
 lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"

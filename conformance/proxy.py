@@ -10,7 +10,8 @@ import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Literal
-from urllib.parse import urlsplit
+
+from conformance.address import Address
 
 State = Literal["open", "refusing", "hanging"]
 
@@ -18,11 +19,9 @@ State = Literal["open", "refusing", "hanging"]
 class Proxy:
     """Forwards one loopback port to a database."""
 
-    def __init__(self, url: str, default_port: int) -> None:
-        """Forward to the host and port in ``url``; listen from :meth:`running` on."""
-        parts = urlsplit(url)
-        self._upstream = (parts.hostname or "127.0.0.1", parts.port or default_port)
-        self._original = parts
+    def __init__(self, address: Address) -> None:
+        """Forward to the server at ``address``; listen from :meth:`running` on."""
+        self._address = address
         self._loop = asyncio.new_event_loop()
         self._server: asyncio.Server | None = None
         self._links: set[asyncio.StreamWriter] = set()
@@ -43,21 +42,12 @@ class Proxy:
 
     @property
     def url(self) -> str:
-        """The database's address through this proxy."""
-        return self.url_with()
+        """The database's URL through this proxy."""
+        return self._address.through(self.port)
 
-    def url_with(
-        self, *, scheme: str | None = None, user: str | None = None, path: str | None = None
-    ) -> str:
-        """The same with another scheme, user (``NAME:PASSWORD``) or path."""
-        original = self._original
-        if user is None:
-            user = original.netloc.rpartition("@")[0]
-        return original._replace(
-            scheme=scheme or original.scheme,
-            netloc=f"{user}@127.0.0.1:{self.port}" if user else f"127.0.0.1:{self.port}",
-            path=path or original.path,
-        ).geturl()
+    def url_with(self, user: str) -> str:
+        """The same with another user (``NAME:PASSWORD``)."""
+        return self._address.through(self.port, user)
 
     @contextmanager
     def running(self) -> Iterator["Proxy"]:
@@ -126,7 +116,9 @@ class Proxy:
         self.most = max(self.most, self.open)
         self._links.add(writer)
         try:
-            back_reader, back_writer = await asyncio.open_connection(*self._upstream)
+            back_reader, back_writer = await asyncio.open_connection(
+                self._address.host, self._address.port
+            )
         except OSError:
             writer.transport.abort()
             self._links.discard(writer)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import psutil
 
 import spec
+from conformance import address
 from conformance.http import TIMEOUT, Connection, Request, Response
 from conformance.proxy import Proxy
 from harness.catalog import Target
@@ -128,8 +129,9 @@ def start(
             make_files(files)
     log = folder / f"log-{free_port()}.txt"
     with ExitStack() as held:
-        mongodb = held.enter_context(Proxy(services.mongodb_url, 27017).running())
-        postgresql = held.enter_context(Proxy(services.database_url, 5432).running())
+        source = address.mongodb(services.mongodb_url)
+        mongodb = held.enter_context(Proxy(source).running())
+        postgresql = held.enter_context(Proxy(address.postgresql(services.database_url)).running())
         own = {
             "HOST": "127.0.0.1",
             "PORT": str(free_port()),
@@ -141,7 +143,7 @@ def start(
         }
         output = held.enter_context(log.open("w"))
         server = held.enter_context(running(target, own | dict(settings or {}), output=output))
-        yield Controlled(
+        subject = Controlled(
             server.host,
             server.port,
             frozenset(target.server.manifest.parts or EXAMPLES),
@@ -152,6 +154,21 @@ def start(
             postgresql=postgresql,
             files=files,
             log=log,
+        )
+        if source.in_replica_set and "MONGODB_URL" not in (settings or {}):
+            _require_proxy(subject)
+        yield subject
+
+
+def _require_proxy(subject: Controlled) -> None:
+    """Refuse a server whose driver looks for the members of a replica set by itself."""
+    before = subject.mongodb.received
+    subject.ask("/mongo?doc=big")
+    if subject.mongodb.received - before < len(spec.json_body(spec.article("big"))) // 2:
+        raise UsageError(
+            "cannot be tested with a replica set: its MongoDB driver "
+            "connects to the members past the suite's proxy; leave MONGODB_URL unset, or name a "
+            "mongod that is in no set"
         )
 
 

@@ -1,6 +1,7 @@
 """The command line."""
 
 import json
+import os
 import shlex
 import signal
 import sys
@@ -24,7 +25,9 @@ from harness.paths import CALLER, ROOT, RUN
 from harness.ports import require_free
 from harness.processes import ending
 from harness.server import running
+from harness.services import reset as reset_services
 from harness.services import services as shared_services
+from harness.services.fixtures import names as names_of_data
 from harness.settings import given, require_workers
 from harness.task import reports_errors
 from harness.toolchains import LOAD_GENERATORS, require
@@ -198,6 +201,20 @@ def services() -> None:
         click.echo(f"export FILES_DIR='{spec.FILES}'")
         say("Ctrl-C stops what no other task uses")
         signal.pause()
+
+
+@main.command()
+@click.option("--yes", is_flag=True, help="Delete in databases of your own too.")
+@reports_errors
+def reset(yes: bool) -> None:
+    """Delete what is in the databases, and fill them with the fixtures.
+
+    Of databases of your own, those that MONGODB_URL and DATABASE_URL name, the collections and
+    tables of the fixtures alone are deleted, and with --yes only.
+    """
+    if not yes and (own := names_of_data(os.environ)):
+        raise UsageError(f"`just reset --yes` deletes {', '.join(own)}")
+    reset_services()
 
 
 @main.command()

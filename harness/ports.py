@@ -26,16 +26,30 @@ def free_port() -> int:
 
 def require_free(host: str, port: int) -> None:
     """Refuse a port that is taken, or an address that is not this machine's."""
+    try:
+        _try_to_bind(host, port)
+    except OSError as error:
+        raise UsageError(
+            f"cannot listen on {host}:{port}: {(error.strerror or str(error)).lower()}; "
+            "set PORT (and HOST) to one that is free"
+        ) from error
+
+
+def is_free(port: int) -> bool:
+    """Whether nothing listens on a port of 127.0.0.1."""
+    try:
+        _try_to_bind("127.0.0.1", port)
+    except OSError:
+        return False
+    return True
+
+
+def _try_to_bind(host: str, port: int) -> None:
+    """Bind as a server does: connections that have just ended are no hindrance."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise UsageError(
-                f"cannot listen on {host}:{port}: {(error.strerror or str(error)).lower()}; "
-                "set PORT (and HOST) to one that is free"
-            ) from error
+        probe.bind((host, port))
 
 
 def accepts(host: str, port: int) -> bool:

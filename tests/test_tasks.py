@@ -120,7 +120,7 @@ def test_a_killed_keeper_is_replaced(tmp_path: Path) -> None:
         (("conform", "https://example.org"), {}, "http://HOST:PORT"),
         (("serve", "tornado"), {"PORT": "eighty"}, "PORT must be a number"),
         (("serve", "tornado"), {"MONGODB_URL": "mongodb://127.0.0.1:9/refservers"}, "MONGODB_URL"),
-        (("serve", "tornado"), {"MONGODB_URL": "mongodb://127.0.0.1:9/other"}, "refservers"),
+        (("serve", "tornado"), {"MONGODB_URL": "mongodb://127.0.0.1:9"}, "must name the database"),
         (
             ("serve", "tornado"),
             {"DATABASE_URL": "postgresql://refservers@127.0.0.1:9/refservers"},

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import spec
+from conformance import address
 from conformance.behaviours.instance import launched
 from conformance.behaviours.lab import Lab, asks, asks_several
 from conformance.behaviours.process import FAILED, INDEX, PASSWORD
@@ -30,8 +31,6 @@ class _Database:
     name: str
     part: spec.Part
     setting: str
-    port: int
-    """Its default port."""
     monitors: int
     """Connections beside the pool by which its drivers watch it."""
 
@@ -46,14 +45,17 @@ class _Database:
     def refusing(self, lab: Lab) -> Iterator[Proxy]:
         """A proxy to it that refuses connections."""
         services = lab.controlled.services
-        url = services.mongodb_url if self.part == "mongo" else services.database_url
-        with Proxy(url, self.port).running() as proxy:
+        if self.part == "mongo":
+            there = address.mongodb(services.mongodb_url)
+        else:
+            there = address.postgresql(services.database_url)
+        with Proxy(there).running() as proxy:
             proxy.set("refusing")
             yield proxy
 
 
-_MONGODB = _Database("mongodb", "mongo", "MONGODB_URL", 27017, monitors=2)
-_POSTGRESQL = _Database("postgresql", "agents", "DATABASE_URL", 5432, monitors=0)
+_MONGODB = _Database("mongodb", "mongo", "MONGODB_URL", monitors=2)
+_POSTGRESQL = _Database("postgresql", "agents", "DATABASE_URL", monitors=0)
 
 
 def _status(server: Subject, target: str, timeout: float = _LATEST) -> int | None:

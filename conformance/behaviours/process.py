@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from signal import SIGHUP, SIGINT, SIGTERM, Signals
-from urllib.parse import urlsplit
 
 import psutil
 
+from conformance.address import with_database
 from conformance.behaviours.instance import START, Instance, launched, serving
 from conformance.behaviours.lab import Lab, asks, asks_several
 from conformance.http import Closed, Connection, Garbled, Request, Silence
@@ -268,7 +268,7 @@ def _logged(server: Instance, target: str, status: int, timeout: float = 10.0) -
 @asks("log-fault", "agents", lane="process")
 def _log_fault(lab: Lab) -> str:
     """The database is there, and holds none of the tables that the query names."""
-    url = urlsplit(lab.controlled.services.database_url)._replace(path="/postgres").geturl()
+    url = with_database(lab.controlled.services.database_url, "postgres")
     with serving(lab, DATABASE_URL=url) as server:
         added = _logged(server, "/agents", 500)
         if not added:

@@ -9,11 +9,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from harness.services import mongodb, postgresql
-from harness.services.keeper import keep
+from harness.locks import locked
+from harness.services.fixtures import clear, fill
+from harness.services.keeper import launch
+from harness.services.mongodb import MongoDB
+from harness.services.postgresql import PostgreSQL
 from harness.services.upstream import Upstream
+from harness.services.watch import watched
 
-ALL = (mongodb.MongoDB, postgresql.PostgreSQL, Upstream)
+KINDS = (MongoDB, PostgreSQL, Upstream)
 
 
 @dataclass(frozen=True)
@@ -40,10 +44,26 @@ def services(given: Mapping[str, str] = os.environ) -> Iterator[Services]:
     Those that ``given`` names in ``MONGODB_URL``, ``DATABASE_URL`` or ``SLOW_API_URL`` are used as
     they are; the others are started.
     """
-    with ExitStack() as held:
-        ours = [service() for service in ALL if not given.get(service.setting)]
-        started = held.enter_context(keep(ours))
-        urls = dict(given) | started
-        mongodb.fill(urls["MONGODB_URL"])
-        postgresql.fill(urls["DATABASE_URL"])
+    with _held(given) as urls:
+        fill(urls)
         yield Services(urls["MONGODB_URL"], urls["DATABASE_URL"], urls["SLOW_API_URL"])
+
+
+def reset(given: Mapping[str, str] = os.environ) -> None:
+    """Delete what is in the databases, also in those that ``given`` names, and fill them anew."""
+    with _held(given) as urls:
+        clear(urls)
+        fill(urls)
+
+
+@contextmanager
+def _held(given: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Start what ``given`` does not name, and hold it; gives each setting's address."""
+    settings = {kind.setting: given[kind.setting] for kind in KINDS if given.get(kind.setting)}
+    ours = [kind() for kind in KINDS if kind.setting not in settings]
+    with ExitStack() as held:
+        for service in ours:
+            held.enter_context(locked(service.folder / "users", shared=True))
+        started = launch(ours)
+        held.enter_context(watched(ours))
+        yield settings | started

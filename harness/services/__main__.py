@@ -2,7 +2,7 @@
 
 import sys
 
-from harness.services import ALL
+from harness.services import KINDS
 from harness.services.keeper import run_keeper
 
-sys.exit(run_keeper(next(service for service in ALL if service.name == sys.argv[1])()))
+sys.exit(run_keeper(next(kind for kind in KINDS if kind.name == sys.argv[1])()))

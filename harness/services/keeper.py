@@ -6,71 +6,88 @@ inherits ``alive``, so that this is free only when all its processes have ended.
 of each when its holder dies: a killed task or keeper leaves nothing that blocks the next.
 """
 
+import contextlib
+import resource
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from harness.console import say
 from harness.errors import TaskError
 from harness.locks import claim, is_locked, locked
 from harness.paths import ROOT
-from harness.ports import free_port
+from harness.ports import free_port, is_free
 from harness.processes import spawn, stop, wait_until
+from harness.services.private import write_private
 from harness.services.service import Service
 
-START = 30.0
+START = 60.0
 """Seconds that a service may take to answer."""
 
-
-@contextmanager
-def keep(services: Sequence[Service]) -> Iterator[dict[str, str]]:
-    """Use ``services`` for a while; gives each one's setting and address."""
-    with ExitStack() as held:
-        for service in services:
-            held.enter_context(locked(service.folder / "users", shared=True))
-        for service in services:
-            _launch(service)
-        yield {service.setting: _address(service) for service in services}
+_OPEN_FILES = 64_000
+"""What MongoDB's documentation recommends (UNIX ulimit Settings)."""
 
 
-def _launch(service: Service) -> None:
-    with locked(service.folder / "starting"):
-        if is_locked(service.folder / "lock"):
-            return
-        service.install()
-        (service.folder / "url").unlink(missing_ok=True)
-        say(f"starting {service.name}")
-        with (service.folder / "log").open("w") as log:
-            keeper = subprocess.Popen(
-                [sys.executable, "-m", "harness.services", service.name],
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        wait_until(
-            lambda: is_locked(service.folder / "lock") or keeper.poll() is not None, timeout=START
+def launch(services: Sequence[Service]) -> dict[str, str]:
+    """Start those of ``services`` that do not run; gives each one's setting and address.
+
+    The caller holds their ``users``.
+    """
+    before = [_recorded_port(service) for service in services]
+    for service in services:
+        with locked(service.folder / "starting"):
+            if not is_running(service):
+                _start_keeper(service)
+    addresses = {service.setting: _address(service) for service in services}
+    for service, port in zip(services, before, strict=True):
+        if port and port != (now := _recorded_port(service)):
+            say(f"{service.name}: port {port} is taken, it is at port {now} from now on")
+    return addresses
+
+
+def is_running(service: Service) -> bool:
+    """Whether its keeper is there."""
+    return is_locked(service.folder / "lock")
+
+
+def _start_keeper(service: Service) -> None:
+    service.install()
+    (service.folder / "url").unlink(missing_ok=True)
+    say(f"starting {service.name}")
+    with (service.folder / "log").open("w") as log:
+        keeper = subprocess.Popen(
+            [sys.executable, "-m", "harness.services", service.name],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
+    wait_until(lambda: is_running(service) or keeper.poll() is not None, timeout=START)
 
 
 def _address(service: Service) -> str:
     """Its address as soon as it answers, an error as soon as its keeper has given up."""
     url = service.folder / "url"
-    wait_until(lambda: url.exists() or not is_locked(service.folder / "lock"), timeout=3 * START)
-    if not url.exists():
+    wait_until(lambda: url.exists() or not is_running(service), timeout=4 * START)
+    try:
+        return url.read_text()
+    except FileNotFoundError:
         log = service.folder / "log"
         end = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
-        raise TaskError(f"{service.name} does not start; {log} ends:\n{end}")
-    return url.read_text()
+        raise TaskError(
+            f"{service.name} does not start; delete {service.folder} to begin with new data. "
+            f"{log} ends:\n{end}"
+        ) from None
 
 
 def run_keeper(service: Service) -> int:
     """Run ``service`` until nobody uses it: the keeper's whole life."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    _raise_limits()
     users = None
     with locked(service.folder / "lock"), _running(service) as process:
         while process.poll() is None and not users:
@@ -80,15 +97,21 @@ def run_keeper(service: Service) -> int:
     return 0 if users else 1
 
 
+def _raise_limits() -> None:
+    """Allow the same number of open files, whichever task came first."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    limit = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+
+
 @contextmanager
 def _running(service: Service) -> Iterator[subprocess.Popen[bytes]]:
     url = service.folder / "url"
     with locked(service.folder / "alive") as alive:
         process, port = _start(service, alive.fileno())
         try:
-            draft = url.with_suffix(".new")
-            draft.write_text(service.url(port))
-            draft.replace(url)
+            (service.folder / "port").write_text(str(port))
+            write_private(url, service.url(port))
             yield process
         finally:
             url.unlink(missing_ok=True)
@@ -96,20 +119,41 @@ def _running(service: Service) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _start(service: Service, alive: int) -> tuple[subprocess.Popen[bytes], int]:
-    for attempt in ("with the data that are there", "with new data"):
-        print(f"starting {service.name} {attempt}", flush=True)
+    # The second attempt is for a port that somebody else took in the meantime.
+    for new_data in (False, False, True):
+        if new_data:
+            service.reset()
+        print(f"starting {service.name} with {'new' if new_data else 'its'} data", flush=True)
         service.prepare()
-        port = free_port()
+        port = _choose_port(service)
         process = spawn(
             service.command(port),
-            cwd=service.data,
+            cwd=service.working_folder,
             env=service.environment(),
             user=service.user,
             stop_signal=service.stop_signal,
             keep_open=(alive,),
         )
-        wait_until(lambda: process.poll() is not None or service.is_ready(port), timeout=START)  # noqa: B023
+        try:
+            wait_until(lambda: process.poll() is not None or service.is_ready(port), timeout=START)  # noqa: B023
+            if process.poll() is None and service.is_ready(port):
+                return process, port
+        except BaseException:
+            stop(process, stop_signal=service.stop_signal)
+            raise
         if process.poll() is None:
-            return process, port
-        service.reset()
+            stop(process, stop_signal=service.stop_signal)
+            raise TaskError(f"{service.name} does not answer within {START:.0f} s")
     raise TaskError(f"{service.name} ends at once, exit status {process.returncode}")
+
+
+def _choose_port(service: Service) -> int:
+    """The port of the last time, so that addresses can be kept in an ``.env``; or a free one."""
+    port = _recorded_port(service)
+    return port if port and is_free(port) else free_port()
+
+
+def _recorded_port(service: Service) -> int | None:
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        return int((service.folder / "port").read_text())
+    return None

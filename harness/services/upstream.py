@@ -20,7 +20,7 @@ class Upstream(Service):
         return [sys.executable, "-m", "harness.upstream", str(port)]
 
     @property
-    def data(self) -> Path:
+    def working_folder(self) -> Path:
         """The repository, where its module is found."""
         return ROOT
 

@@ -1,0 +1,160 @@
+"""The fixtures in MongoDB: the collection of articles, and the files of GridFS.
+
+Identifiers and dates are made from the fixtures, so that what is stored can be compared with what
+should be, and so that whoever fills the same database writes the same.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import bson
+import gridfs
+import pymongo
+from bson import Binary, ObjectId
+from bson.raw_bson import RawBSONDocument
+from pymongo import DeleteMany, ReplaceOne
+from pymongo.database import Database
+from pymongo.errors import PyMongoError
+from pymongo.uri_parser import parse_uri
+
+import spec
+from harness.errors import UsageError
+
+Document = dict[str, Any]
+
+_COLLECTIONS = ("articles", "fs.chunks", "fs.files", "fixtures")
+_PING = 5_000
+_UPLOADED = datetime(2025, 1, 1, tzinfo=UTC)
+_CHUNK = gridfs.DEFAULT_CHUNK_SIZE
+_MARK = {"_id": "spec"}
+"""In the collection ``fixtures``: it says that the collections are ours to change."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What the fixtures have for a collection."""
+
+    collection: str
+    those: Document
+    """Selects the documents of the collection that are the fixtures' matter."""
+    documents: list[Document]
+    index: list[tuple[str, int]]
+    unique: bool = True
+
+
+def fill(url: str) -> list[str]:
+    """Put the fixtures back where they differ; gives the names of the collections that did."""
+    with _database(url) as database:
+        _require_ours(database)
+        return [part.collection for part in _parts() if _put_back(database, part)]
+
+
+def names(url: str) -> list[str]:
+    """The collections that :func:`clear` deletes."""
+    return [f"{_database_name(url)}.{name}" for name in _COLLECTIONS]
+
+
+def clear(url: str) -> None:
+    """Delete the collections, with all that is in them."""
+    with _database(url) as database:
+        for name in _COLLECTIONS:
+            database.drop_collection(name)
+
+
+@contextmanager
+def _database(url: str) -> Iterator[Database[Document]]:
+    name = _database_name(url)
+    try:
+        with pymongo.MongoClient[Document](url, serverSelectionTimeoutMS=_PING) as client:
+            yield client[name]
+    except PyMongoError as error:
+        raise UsageError(f"MONGODB_URL: cannot use the database: {error}") from error
+
+
+def _database_name(url: str) -> str:
+    try:
+        name = parse_uri(url)["database"]
+    except PyMongoError as error:
+        raise UsageError(f"MONGODB_URL is not a connection string: {error}") from error
+    if not name:
+        raise UsageError(
+            "MONGODB_URL must name the database to fill, as mongodb://HOST/refservers does"
+        )
+    return str(name)
+
+
+def _require_ours(database: Database[Document]) -> None:
+    """Refuse a database in which others have collections of the same names."""
+    if database.fixtures.find_one(_MARK):
+        return
+    taken = [part.collection for part in _parts() if database[part.collection].find_one()]
+    if taken:
+        raise UsageError(
+            f"MONGODB_URL: the database {database.name} has {', '.join(taken)} already, which are "
+            "not the fixtures: name another database, or delete them with `just reset --yes`"
+        )
+    database.fixtures.replace_one(_MARK, _MARK, upsert=True)
+
+
+def _put_back(database: Database[Document], part: _Part) -> bool:
+    """Make a collection hold the fixtures, byte by byte; whether it did not."""
+    collection = database[part.collection]
+    raw = collection.with_options(bson.CodecOptions(document_class=RawBSONDocument))
+    found = {document["_id"]: document.raw for document in raw.find(part.those)}
+    wanted = {document["_id"]: bson.encode(document) for document in part.documents}
+    indexes = [index["key"].items() for index in collection.list_indexes()]
+    has_index = part.index in [list(index) for index in indexes]
+    if found == wanted and has_index:
+        return False
+    others = {"$and": [part.those, {"_id": {"$nin": list(wanted)}}]}
+    replacements = [ReplaceOne({"_id": one["_id"]}, one, upsert=True) for one in part.documents]
+    collection.bulk_write([DeleteMany(others), *replacements])
+    if not has_index:
+        collection.create_index(part.index, unique=part.unique)
+    return True
+
+
+def _parts() -> list[_Part]:
+    articles = [one | {"_id": ObjectId(one["_id"])} for one in spec.articles()]
+    files, chunks = _gridfs()
+    names = sorted({file["filename"] for file in files})
+    ids = [file["_id"] for file in files]
+    return [
+        _Part("articles", {}, articles, [("slug", 1)]),
+        _Part("fs.chunks", {"files_id": {"$in": ids}}, chunks, [("files_id", 1), ("n", 1)]),
+        _Part(
+            *("fs.files", {"filename": {"$in": names}}, files),
+            [("filename", 1), ("uploadDate", 1)],
+            unique=False,
+        ),
+    ]
+
+
+def _gridfs() -> tuple[list[Document], list[Document]]:
+    """The documents of the files and of their chunks (GridFS specification); newest last."""
+    files, chunks = [], []
+    for age, revisions in ((1, spec.revisions()), (0, spec.files())):
+        for name, content in revisions.items():
+            id = _id(name, age)
+            files.append(
+                {
+                    "_id": id,
+                    "length": len(content),
+                    "chunkSize": _CHUNK,
+                    "uploadDate": _UPLOADED - timedelta(days=age),
+                    "filename": name,
+                    "metadata": {"contentType": spec.content_type(name), "fixture": True},
+                }
+            )
+            for n, start in enumerate(range(0, len(content), _CHUNK)):
+                data = Binary(content[start : start + _CHUNK])
+                chunks.append({"_id": _id(name, age, n), "files_id": id, "n": n, "data": data})
+    return files, chunks
+
+
+def _id(*of: object) -> ObjectId:
+    return ObjectId(hashlib.sha256(repr(of).encode()).digest()[:12])

@@ -1,0 +1,35 @@
+"""Keeps the databases, ours and the user's, filled with the fixtures."""
+
+from collections.abc import Mapping
+
+from harness.console import say
+from harness.locks import locked
+from harness.paths import RUN
+from harness.services import articles, rows
+
+_DATABASES = {"MONGODB_URL": articles, "DATABASE_URL": rows}
+
+
+def fill(urls: Mapping[str, str]) -> None:
+    """Compare the databases in ``urls``, by setting, with the fixtures; put back what differs."""
+    with locked(RUN / "locks" / "fixtures"):
+        for setting, url in _databases(urls):
+            if differed := _DATABASES[setting].fill(url):
+                say(f"{setting}: fixtures put into {', '.join(differed)}")
+
+
+def names(urls: Mapping[str, str]) -> list[str]:
+    """The collections and tables that :func:`clear` deletes."""
+    return [name for setting, url in _databases(urls) for name in _DATABASES[setting].names(url)]
+
+
+def clear(urls: Mapping[str, str]) -> None:
+    """Delete the collections and tables in the databases of ``urls``, with all that is in them."""
+    with locked(RUN / "locks" / "fixtures"):
+        for setting, url in _databases(urls):
+            _DATABASES[setting].clear(url)
+            say(f"{setting}: deleted {', '.join(_DATABASES[setting].names(url))}")
+
+
+def _databases(urls: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [(setting, urls[setting]) for setting in _DATABASES if urls.get(setting)]

@@ -1,0 +1,256 @@
+"""Databases of the user's own: filled, served from and tested through as their URLs say."""
+
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import psycopg
+import pymongo
+import pytest
+
+import spec
+from conformance.address import Address, with_database
+from harness.catalog import find_target
+from harness.errors import UsageError
+from harness.ports import free_port
+from harness.server import running as serving
+from harness.services import articles, rows
+from harness.services.fixtures import clear, fill
+from harness.services.postgresql import PostgreSQL
+from harness.toolchains import require
+from tests.databases import (
+    Certificates,
+    OwnMongoDB,
+    TlsPostgreSQL,
+    initiate,
+    replica_set,
+    running,
+    tls_mongodb,
+)
+from tests.tasks import run
+
+pytestmark = pytest.mark.timeout(300)
+
+ENDPOINTS = ("/mongo", "/gridfs/photo.jpg", "/agents")
+NOWHERE = "mongodb://127.0.0.1:9/theirs"
+
+
+@dataclass(frozen=True)
+class Databases:
+    """Where they are, and the settings by which drivers without an option trust the authority."""
+
+    urls: dict[str, str]
+    trust: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """One that PostgreSQL can reach as the user that it runs as."""
+    home = PostgreSQL().home
+    home.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="own-databases-", dir=home) as name:
+        Path(name).chmod(0o711)
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def certificates(folder: Path) -> Certificates:
+    return Certificates(folder)
+
+
+@pytest.fixture(scope="module")
+def database_url(folder: Path, certificates: Certificates) -> Iterator[str]:
+    """PostgreSQL with TLS, a password and a database that has another name."""
+    (folder / "postgresql").mkdir()
+    database = TlsPostgreSQL(folder / "postgresql", certificates)
+    with running(database) as port:
+        address = database.make_owner(port)
+        yield f"postgres://{address}?sslmode=require&sslrootcert={certificates.authority}"
+
+
+@pytest.fixture(scope="module", params=["users", "replica set", "TLS"])
+def databases(
+    request: pytest.FixtureRequest, folder: Path, certificates: Certificates, database_url: str
+) -> Iterator[Databases]:
+    """PostgreSQL, and MongoDB of each kind."""
+    place = folder / request.param.replace(" ", "-")
+    place.mkdir()
+    trust = {}
+    match request.param:
+        case "users":
+            mongodb: OwnMongoDB = OwnMongoDB(place)
+        case "replica set":
+            mongodb = replica_set(place)
+        case _:
+            mongodb = tls_mongodb(place, certificates)
+            trust = _trust(folder, certificates)
+    with running(mongodb) as port:
+        url = mongodb.url(port)
+        if request.param == "users":
+            url = mongodb.make_owner(port)
+        elif request.param == "replica set":
+            initiate(port)
+        yield Databases({"MONGODB_URL": url, "DATABASE_URL": database_url}, trust)
+
+
+@pytest.fixture
+def mongodb_url(folder: Path) -> Iterator[str]:
+    with TemporaryDirectory(dir=folder) as place:
+        mongodb = OwnMongoDB(Path(place))
+        with running(mongodb) as port:
+            yield mongodb.make_owner(port)
+
+
+def _trust(folder: Path, certificates: Certificates) -> dict[str, str]:
+    require(["jdk"])
+    store = folder / "authority.jks"
+    subprocess.run(
+        [
+            *("keytool", "-importcert", "-noprompt", "-alias", "authority"),
+            *("-file", str(certificates.authority), "-keystore", str(store)),
+            *("-storepass", "password"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    java = f"-Djavax.net.ssl.trustStore={store} -Djavax.net.ssl.trustStorePassword=password"
+    return {"SSL_CERT_FILE": str(certificates.authority), "JAVA_OPTS": java}
+
+
+def _statuses(name: str, settings: dict[str, str], *paths: str) -> dict[str, int]:
+    """How a server answers what needs a database."""
+    around = {
+        "HOST": "127.0.0.1",
+        "PORT": str(free_port()),
+        "FILES_DIR": str(spec.FILES),
+        "SLOW_API_URL": "http://127.0.0.1:9/",
+    }
+    with serving(find_target(name), around | settings) as server:
+        return {path: _status(server.url + path) for path in paths}
+
+
+def _status(url: str) -> int:
+    try:
+        with urllib.request.urlopen(url, timeout=30) as response:
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+@pytest.mark.parametrize("name", ["aiohttp", "express", "play", "eventmachine"])
+def test_each_language_is_served_from_them(name: str, databases: Databases) -> None:
+    fill(databases.urls)
+    statuses = _statuses(name, databases.urls | databases.trust, *ENDPOINTS)
+    assert statuses == dict.fromkeys(ENDPOINTS, 200)
+
+
+@pytest.mark.parametrize("name", ["django", "eventlet", "flask"])
+def test_each_other_driver_takes_the_options_of_postgresql(name: str, database_url: str) -> None:
+    fill({"DATABASE_URL": database_url})
+    settings = {"DATABASE_URL": f"{database_url}&connect_timeout=3", "MONGODB_URL": NOWHERE}
+    assert _statuses(name, settings, "/agents") == {"/agents": 200}
+
+
+def test_conform(databases: Databases) -> None:
+    """Through the suite's proxies, outages and other databases included."""
+    words = ("-k", "mongo or gridfs or agents or availability or faults")
+    done = run("conform", "tornado", *words, env=databases.urls)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+
+
+def test_conform_names_a_driver_that_avoids_the_proxy(folder: Path, database_url: str) -> None:
+    (folder / "avoided").mkdir()
+    mongodb = replica_set(folder / "avoided")
+    with running(mongodb) as port:
+        initiate(port)
+        env = {"MONGODB_URL": mongodb.url(port), "DATABASE_URL": database_url}
+        done = run("conform", "eventmachine", "-k", "mongo", env=env)
+    assert done.returncode != 0
+    assert "connects to the members" in done.stdout + done.stderr
+
+
+def test_what_differs_is_put_back(database_url: str, mongodb_url: str) -> None:
+    urls = {"MONGODB_URL": mongodb_url, "DATABASE_URL": database_url}
+    fill(urls)
+    with (
+        pymongo.MongoClient[Any](mongodb_url) as client,
+        psycopg.connect(database_url, autocommit=True) as connection,
+    ):
+        database = client.get_default_database()
+        for spoil in (
+            lambda: database.articles.update_one({"slug": "small"}, {"$set": {"slug": "other"}}),
+            lambda: database.articles.insert_one({"slug": "another"}),
+            lambda: database.articles.drop_index("slug_1"),
+            lambda: database["fs.chunks"].delete_one({}),
+            lambda: database["fs.files"].update_one({}, {"$set": {"metadata": {}}}),
+            lambda: database["fs.files"].drop_indexes(),
+        ):
+            spoil()
+            assert articles.fill(mongodb_url)
+            assert not articles.fill(mongodb_url)
+        for statement in (
+            "UPDATE agentfeatures SET number = '1' WHERE id = 1",
+            "DELETE FROM agent_login_status",
+            "ALTER TABLE agentfeatures ADD more text",
+            "ALTER TABLE agentfeatures DROP CONSTRAINT agentfeatures_number_key",
+            "DROP TABLE agentfeatures",
+            "DROP TABLE fixtures",
+        ):
+            connection.execute(statement)
+            if "fixtures" in statement:
+                connection.execute("DROP TABLE agentfeatures, agent_login_status")
+            assert rows.fill(database_url)
+            assert not rows.fill(database_url)
+
+
+def test_what_is_not_ours_is_left_alone(database_url: str, mongodb_url: str) -> None:
+    urls = {"MONGODB_URL": mongodb_url, "DATABASE_URL": database_url}
+    clear(urls)
+    with pymongo.MongoClient[Any](mongodb_url) as client:
+        client.get_default_database().articles.insert_one({"title": "theirs"})
+        with pytest.raises(UsageError, match="theirs has articles already"):
+            fill({"MONGODB_URL": mongodb_url})
+        assert client.get_default_database().articles.count_documents({}) == 1
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE agentfeatures (theirs text)")
+        with pytest.raises(UsageError, match="theirs has agentfeatures already"):
+            fill({"DATABASE_URL": database_url})
+        connection.execute("SELECT theirs FROM agentfeatures")
+    refused = run("reset", env=urls)
+    assert refused.returncode == 2
+    assert "theirs.articles" in refused.stderr
+    assert "theirs.agentfeatures" in refused.stderr
+    done = run("reset", "--yes", env=urls)
+    assert done.returncode == 0, done.stderr
+    assert not articles.fill(mongodb_url)
+    assert not rows.fill(database_url)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("mongodb://h/mine?w=1", "mongodb://h/other?w=1"),
+        ("mongodb://u:p%40@h,i:2/mine", "mongodb://u:p%40@h,i:2/other?authSource=mine"),
+        ("mongodb://u:p@h/mine?authSource=a", "mongodb://u:p@h/other?authSource=a"),
+        (
+            "postgres://u:p%2F@h:1/mine?sslmode=require",
+            "postgres://u:p%2F@h:1/other?sslmode=require",
+        ),
+    ],
+)
+def test_another_database_of_a_url(url: str, expected: str) -> None:
+    assert with_database(url, "other") == expected
+
+
+def test_a_url_through_a_proxy() -> None:
+    direct = (("replicaSet", None), ("directConnection", "true"))
+    url = "mongodb://u:p%40@h,i:2/mine?w=1&replicaset=rs0"
+    through = Address(url, "h", 1, direct).through(9)
+    assert through == "mongodb://u:p%40@127.0.0.1:9/mine?w=1&directConnection=true"
+    assert Address("postgresql:///x", "h", 1).through(9, "u:p") == "postgresql://u:p@127.0.0.1:9/x"
