@@ -38,6 +38,8 @@ class Proof:
         """
         self.verdicts = [_empty(subject) for subject in subjects]
         self._build(_targets(subjects))
+        for subject, verdict in zip(subjects, self.verdicts, strict=True):
+            verdict.state = state_of(subject) if isinstance(subject, Target) else ""
         with progress_bar() as bar, scratch("reports") as logs:
             examinations = [
                 self._prepare(subject, verdict, logs, bar)
@@ -45,9 +47,10 @@ class Proof:
             ]
             with ThreadPoolExecutor(max(jobs, 1)) as pool:
                 try:
+                    pairs = zip(subjects, examinations, strict=True)
                     running = [
-                        pool.submit(self._examine, *one, bar)
-                        for one in zip(subjects, examinations, strict=True)
+                        pool.submit(self._examine, *pair, bar)
+                        for pair in sorted(pairs, key=lambda pair: _slowness(pair[0]), reverse=True)
                     ]
                     for one in running:
                         one.result()
@@ -122,5 +125,10 @@ def _targets(subjects: Sequence[Subject]) -> list[Target]:
 
 def _empty(subject: Subject) -> Verdict:
     if isinstance(subject, Target):
-        return Verdict(subject.name, state_of(subject), ours=subject.server.is_in(ROOT))
-    return Verdict(subject, "", ours=False)
+        return Verdict(subject.name, ours=subject.server.is_in(ROOT))
+    return Verdict(subject, ours=False)
+
+
+def _slowness(subject: Subject) -> float:
+    """What takes long to warm up takes long to examine, and begins first."""
+    return subject.deployment.warmup if isinstance(subject, Target) else 0

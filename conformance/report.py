@@ -1,6 +1,7 @@
 """Shows what was found: a table and the failures, JSON, JUnit XML."""
 
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -80,11 +81,15 @@ def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
         lacks = ", ".join(lacking.values())
         yield f"\n{verdict.target} lacks {lacks}: every check of them failed", "red"
     shown = [check for check in verdict.failures if check.part not in lacking]
+    log = ""
     for check in shown[:_MOST]:
         yield f"\n{verdict.target} · {check.part} · {check.name}", "bold red"
         yield check.message or check.where, ""
         if check.repeat:
             yield f"repeat    {check.repeat}", ""
+        if check.log not in ("", log):
+            log = check.log
+            yield f"the server's log by then:\n{textwrap.indent(log, '  ')}", "dim"
     if len(shown) > _MOST:
         yield f"\nand {len(shown) - _MOST} more failures of {verdict.target} (--json)", ""
     if verdict.left_out:

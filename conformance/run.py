@@ -48,6 +48,8 @@ class Examination:
             commands["behaviours"] = [sys.executable, "-m", "conformance.behaviours", *self.where]
         with ThreadPoolExecutor(len(commands)) as pool:
             list(pool.map(self._run, commands.keys(), commands.values()))
+        if (missing := self._total - self._done()) and not (self._ended or self.verdict.error):
+            self.verdict.error = f"{missing} of {self._total} checks and questions have no outcome"
         self.verdict.checks.sort(key=lambda check: parts.index(check.part))
 
     def ask_again(self, questions: Sequence[str]) -> None:
@@ -139,6 +141,9 @@ class Examination:
                 self._show(id)
 
     def _show(self, last: str) -> None:
+        self.progress(self._done(), self._total, last)
+
+    def _done(self) -> int:
         verdict = self.verdict
-        done = len(verdict.checks) + len(verdict.behaviours) + len(verdict.unanswered)
-        self.progress(done, self._total, last)
+        checks = {(check.part, check.name) for check in verdict.checks}
+        return len(checks) + len(verdict.behaviours) + len(verdict.unanswered)

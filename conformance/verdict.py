@@ -1,9 +1,11 @@
 """Verdicts: what passed, with a hash of all that it depends on."""
 
+import ast
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from conformance import records
@@ -32,6 +34,8 @@ class Check:
     repeat: str = ""
     """A command that repeats the request."""
     where: str = ""
+    log: str = ""
+    """The last lines that the server wrote before the check failed."""
 
 
 @dataclass
@@ -39,8 +43,8 @@ class Verdict:
     """What the suite found of one server in one deployment."""
 
     target: str
-    state: str
-    """:func:`state_of` the target, or nothing for a server that is not ours."""
+    state: str = ""
+    """:func:`state_of` the target once it is built; empty for an address."""
     checks: list[Check] = field(default_factory=list)
     behaviours: dict[str, str] = field(default_factory=dict)
     """The answer to each question that was asked."""
@@ -93,15 +97,37 @@ class Verdict:
 
 
 def state_of(target: Target) -> str:
-    """The hash of everything that a verdict depends on: server, contract, harness and suite."""
-    digest = hashlib.sha256(target.name.encode())
+    """The hash of everything that a verdict depends on.
+
+    These are the server, the versions that it runs on, and the code of contract, harness and suite.
+    """
+    digest = hashlib.sha256(json.dumps([target.name, records.seen_on(target)]).encode())
     for folder in (target.server.folder, *(ROOT / name for name in _SUITE)):
         for path in source_files(folder):
             if path.name in _BESIDE:
                 continue
             digest.update(f"\0{path.relative_to(folder)}\0".encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
+            content = _code(path) if folder != target.server.folder else path.read_bytes()
+            digest.update(hashlib.sha256(content).digest())
     return digest.hexdigest()
+
+
+@cache
+def _code(path: Path) -> bytes:
+    """What a file does: Python without comments and docstrings, anything else as it is."""
+    if path.suffix != ".py":
+        return path.read_bytes()
+    tree = ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [one for one in body if not _is_docstring(one)]  # type: ignore[attr-defined]
+    return ast.dump(tree).encode()
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    """Whether it is a string that stands alone: a docstring, or the text below an attribute."""
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def keep(target: Target, verdict: Verdict) -> None:

@@ -108,9 +108,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             kept.append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=[*foreign, *uncontrolled])
-    tell(
-        event="collected", count=len(kept), left_out=[part_of(item.nodeid) for item in uncontrolled]
-    )
+    config.stash[LEFT_OUT] = [part_of(item.nodeid) for item in uncontrolled]
+
+
+LEFT_OUT = pytest.StashKey[list[str]]()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    tell(event="collected", count=len(session.items), left_out=session.config.stash[LEFT_OUT])
 
 
 def part_of(nodeid: str) -> str:
@@ -121,6 +126,16 @@ def part_of(nodeid: str) -> str:
 def tell(**event: Any) -> None:
     """A line of JSON on the real stdout for the process that runs the suite."""
     print(json.dumps(event), file=sys.__stdout__, flush=True)
+
+
+def _log_of(item: pytest.Item) -> str:
+    """The last lines that the server which was asked wrote."""
+    asked = [one for one in getattr(item, "funcargs", {}).values() if isinstance(one, Controlled)]
+    lines = asked[0].log.read_text(errors="replace").splitlines() if asked else []
+    return "\n".join(lines[-_LINES_OF_LOG:])
+
+
+_LINES_OF_LOG = 8
 
 
 class Reporter:
@@ -143,5 +158,6 @@ class Reporter:
                 message=str(fault) or repr(fault) if fault else "",
                 repeat=getattr(fault, "repeat", ""),
                 where=report.longreprtext.splitlines()[-1] if report.failed else "",
+                log=_log_of(item) if report.failed else "",
             )
         return report
