@@ -70,9 +70,9 @@ services *ARGS: _environment
 images *ARGS: _environment
     @exec {{ python }} -m harness images "$@"
 
-# Test everything: harness, suite and servers
+# Test everything: harness, suite and servers; or a part in minutes: test quick
 test *ARGS: lint
-    @exec {{ python }} -m pytest "$@"
+    @if [ "${1:-}" = quick ]; then shift; set -- -m quick "$@"; fi; exec {{ python }} -m pytest "$@"
 
 # Run servers' own linters and tests: check [NAME…]
 [no-exit-message]

@@ -2,11 +2,10 @@
 
 from urllib.parse import urlsplit
 
-from conformance.contract.conftest import Start
 from conformance.expect import problem
 from conformance.faults import catches
 from conformance.needs import control, serves
-from conformance.subject import Controlled
+from conformance.subject import Controlled, Start
 
 pytestmark = [control, serves("mongo", "agents", "gridfs")]
 
