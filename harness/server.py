@@ -114,7 +114,7 @@ def _plain(name: str, env: Mapping[str, str]) -> str:
     if re.search(r"[\s'\"\\;{}$#]", value):
         raise UsageError(
             f"{name}={value} cannot stand in a configuration file: "
-            "use a path without spaces and quotes"
+            "move it to a path without spaces and quotes"
         )
     return value
 
