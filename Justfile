@@ -75,9 +75,9 @@ reset *ARGS: _environment
 images *ARGS: _environment
     @exec {{ python }} -m harness images "$@"
 
-# Test everything: harness, suite and servers
+# Test everything: harness, suite and servers; or a part in minutes: test quick
 test *ARGS: lint
-    @exec {{ python }} -m pytest "$@"
+    @if [ "${1:-}" = quick ]; then shift; set -- -m quick "$@"; fi; exec {{ python }} -m pytest -o console_output_style=count "$@"
 
 # Run servers' own linters and tests: check [NAME…]
 [no-exit-message]
@@ -104,10 +104,13 @@ lock:
 lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"
 
 # Scripts in .venv name its place: it is made again where the clone was moved.
+[no-exit-message]
 _environment:
     @pwd | cat - requirements/project.txt | cmp -s - .venv/.installed-from || exec just _install
 
+[no-exit-message]
 _install:
+    @[ -w . ] || { echo "error: cannot write to $(pwd): clone to a folder that this user may write to" >&2; exit 2; }
     @echo "installing the project's own packages (once)" >&2
     @if [ -f .venv/.installed-from ] && [ "$(head -n 1 .venv/.installed-from)" != "$(pwd)" ]; then rm -rf .venv; fi
     @exec uv venv --quiet --allow-existing --python '>=3.11' .venv

@@ -1,8 +1,9 @@
 """The server that is tested."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -115,6 +116,9 @@ class Controlled(Subject):
             return set()
 
 
+Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]
+"""Starts a deployment once more with other settings."""
+
 _making = Lock()
 
 
@@ -177,6 +181,11 @@ MODIFIED = 1_750_000_000.25
 
 SECRET = b"outside the folder"
 BIG = 100 * 1024 * 1024
+
+
+def fresh_name(extension: str) -> str:
+    """A file's name that no other run uses."""
+    return f"{uuid.uuid4().hex}.{extension}"
 
 
 def make_files(folder: Path) -> None:

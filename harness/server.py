@@ -96,7 +96,7 @@ def _command(target: Target, env: Mapping[str, str]) -> list[str]:
     try:
         if deployment.config:
             template = (folder / deployment.config).read_text()
-            filled = re.sub(r"\$\{([A-Z_]+)\}", lambda name: env[name[1]], template)
+            filled = re.sub(r"\$\{([A-Z_]+)\}", lambda name: _plain(name[1], env), template)
             path = Path(env["SCRATCH"]) / deployment.config
             path.write_text(filled)
             values["config"] = str(path)
@@ -106,6 +106,17 @@ def _command(target: Target, env: Mapping[str, str]) -> list[str]:
             f"{folder / 'server.toml'}: deployment {deployment.name}: run and config: {error!r}; "
             f"what can be filled in is {', '.join(f'{{{name}}}' for name in values)}"
         ) from error
+
+
+def _plain(name: str, env: Mapping[str, str]) -> str:
+    """A setting for a configuration file; refuses what would have to be quoted there."""
+    value = env[name]
+    if re.search(r"[\s'\"\\;{}$#]", value):
+        raise UsageError(
+            f"{name}={value} cannot stand in a configuration file: "
+            "move it to a path without spaces and quotes"
+        )
+    return value
 
 
 def _elsewhere(pid: int, port: int) -> str:

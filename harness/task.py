@@ -50,6 +50,7 @@ def reports_errors(task: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(task)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        before = {number: signal.getsignal(number) for number in _SIGNALS}
         for number in _SIGNALS:
             _handle(number)
         processes.end_with_parent(signal.SIGTERM)
@@ -64,6 +65,9 @@ def reports_errors(task: Callable[P, None]) -> Callable[P, None]:
             _fail(what, UsageError.exit_code)
         except Interrupt as interrupt:
             sys.exit(interrupt.exit_code)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     return wrapped
 

@@ -76,11 +76,13 @@ class Task:
 
 
 @contextmanager
-def task(*words: str, log: Path, env: Mapping[str, str] | None = None) -> Iterator[Task]:
+def task(
+    *words: str, log: Path, env: Mapping[str, str] | None = None, program: Path = ROOT / "just"
+) -> Iterator[Task]:
     """Start a task in a terminal's way; it is killed at the end of the block."""
     with log.open("w") as output:
         process = subprocess.Popen(
-            [str(ROOT / "just"), *words],
+            [str(program), *words],
             env={**os.environ, **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=output,

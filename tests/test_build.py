@@ -10,6 +10,8 @@ from harness.manifest import Build, Deployment, Manifest
 from harness.paths import RUN
 from harness.processes import wait_until
 
+pytestmark = pytest.mark.quick
+
 
 def server(folder: Path, *commands: list[str]) -> Server:
     manifest = Manifest(

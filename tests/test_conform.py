@@ -71,6 +71,7 @@ def test_a_hello_server() -> None:
     assert not verdict["unanswered"]
 
 
+@pytest.mark.quick
 def test_what_is_wrong_is_shown_with_a_line_that_repeats_it() -> None:
     with served(http.server.BaseHTTPRequestHandler) as url:
         done = run("conform", url, "-k", "test_json")
@@ -78,6 +79,29 @@ def test_what_is_wrong_is_shown_with_a_line_that_repeats_it() -> None:
     assert "expected  200" in done.stdout
     assert "got       501" in done.stdout
     assert f"curl -i --path-as-is {url}/json" in done.stdout
+
+
+@pytest.mark.quick
+def test_a_selection_without_a_check() -> None:
+    with served(http.server.BaseHTTPRequestHandler) as url:
+        done = run("conform", url, "-k", "no_such_check")
+    assert done.returncode == 2
+    assert "-k: no check matches 'no_such_check'" in done.stderr
+
+
+@pytest.mark.quick
+def test_what_does_not_start_is_said_once(tmp_path: Path) -> None:
+    """Exit status 2, and one line, whatever is asked of it."""
+    manifest = (ROOT / "tests" / "servers" / "wrong" / "server.toml").read_text()
+    run_line = 'run = ["../../../.venv/bin/python", "main.py"]'
+    assert run_line in manifest
+    text = manifest.replace(run_line, 'run = ["sh", "-c", "echo the reason; exit 3"]')
+    (tmp_path / "server.toml").write_text(text.split("# The same")[0])
+    done = run("conform", str(tmp_path))
+    assert done.returncode == 2
+    assert done.stdout.count("ended at once, exit status 3") == 1
+    assert "the reason" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
 
 
 def test_a_server_of_ours_at_an_address(tmp_path: Path) -> None:

@@ -69,18 +69,21 @@ def prove(folder: Path, file: Path) -> Proof:
 
 
 @pytest.fixture(scope="module")
-def proofs(tmp_path_factory: pytest.TempPathFactory) -> list[Proof]:
+def proofs(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> list[Proof]:
     folder = tmp_path_factory.mktemp("proof")
-    files = sorted(CHECKS.glob("test_*.py"))
+    quick = pytestconfig.getoption("-m") == "quick"
+    files = sorted(CHECKS.glob("test_[jt]*.py" if quick else "test_*.py"))
     with ThreadPoolExecutor(_TOGETHER) as pool:
         return list(pool.map(prove, [folder / file.stem for file in files], files))
 
 
+@pytest.mark.quick
 def test_the_server_is_right_without_a_fault(proofs: list[Proof]) -> None:
     for proof in proofs:
         assert proof.status == 0, proof.output
 
 
+@pytest.mark.quick
 def test_every_fault_is_caught_by_each_check_that_claims_to(proofs: list[Proof]) -> None:
     assert {check: faults for proof in proofs for check, faults in proof.missed.items()} == {}
 

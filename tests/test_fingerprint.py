@@ -14,6 +14,8 @@ from conformance.run import CHECKS
 from harness.paths import ROOT
 from spec import Expected, media_types
 
+pytestmark = pytest.mark.quick
+
 WRONG = ROOT / "tests" / "servers" / "wrong" / "wrong"
 
 

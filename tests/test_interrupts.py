@@ -1,5 +1,6 @@
 """Tasks that a signal ends, and tasks of which a process is killed."""
 
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from harness.paths import ROOT
 from harness.ports import free_port
 from harness.processes import wait_until
 from harness.services import services
@@ -131,6 +133,28 @@ def test_a_signal_ends_all_of_a_task(name: str, number: signal.Signals, tmp_path
         assert KINDS[name].says in running.output
         assert "Traceback" not in running.output
     print(f"{name} {number.name}: {took:.1f} s")
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_signal_ends_a_first_install(number: signal.Signals, tmp_path: Path) -> None:
+    """On a machine with neither just nor uv, while pip fetches them."""
+    programs, clone = tmp_path / "bin", tmp_path / "clone"
+    programs.mkdir()
+    clone.mkdir()
+    shutil.copy(ROOT / "just", clone)
+    for name in ("dirname", "rm", "sleep"):
+        (programs / name).symlink_to(shutil.which(name) or name)
+    python = programs / "python3"
+    python.write_text('#!/bin/sh\n[ "$3" != install ] || { : > "$0.asked"; exec sleep 300; }\n')
+    python.chmod(0o755)
+    env = {"PATH": str(programs)}
+    with task("list", program=clone / "just", log=tmp_path / "log", env=env) as running:
+        running.wait_for(lambda _: (programs / "python3.asked").exists())
+        running.look()
+        running.signal(number)
+        running.require_gone()
+        assert running.process.returncode in (128 + number, 2), running.output
+    assert [path.name for path in clone.iterdir()] == ["just"]
 
 
 def test_a_second_signal_ends_a_task_at_once(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from harness.programs import parse_version
 from harness.toolchains import require
 from harness.versions import dependencies, runtime
 
+pytestmark = pytest.mark.quick
+
 GOOD = """
 title = "Example"
 language = "python"

@@ -16,7 +16,7 @@ from bench.statistics import Estimate
 from harness.errors import UsageError
 from tests.runs import SERVERS, a_run
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.quick]
 
 
 def test_every_chart_is_a_picture_too(tmp_path: Path) -> None:

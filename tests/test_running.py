@@ -16,6 +16,8 @@ from harness.settings import given
 
 SERVER = """
 import http.server, json, os, sys
+
+pytestmark = pytest.mark.quick
 class Environment(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)

@@ -16,6 +16,14 @@ from tests.tasks import run
 pytestmark = pytest.mark.timeout(3600)
 
 
+@pytest.mark.quick
+def test_a_server_of_each_language_keeps_the_contract() -> None:
+    """In the main, of Python and Node.js."""
+    parts = "text or json or mongo or agents or files or gridfs or slow_api"
+    done = run("conform", "aiohttp/aiohttp", "express/express", "-k", parts, timeout=300)
+    assert done.returncode == 0, done.stdout
+
+
 def test_every_server_keeps_the_contract(tmp_path: Path) -> None:
     junit = tmp_path / "junit.xml"
     done = run("conform", "all", "--json", "--junit", str(junit), timeout=3500)

@@ -10,6 +10,8 @@ from openapi_spec_validator import validate
 import spec
 from harness.services import services
 
+pytestmark = pytest.mark.quick
+
 
 def test_openapi_is_valid() -> None:
     validate(spec.openapi())

@@ -19,6 +19,7 @@ from tests.tasks import descendants, listeners, run, started
 pytestmark = pytest.mark.timeout(300)
 
 
+@pytest.mark.quick
 def test_just_alone_lists_the_tasks() -> None:
     done = run()
     assert done.returncode == 0
@@ -26,6 +27,7 @@ def test_just_alone_lists_the_tasks() -> None:
         assert task in done.stdout
 
 
+@pytest.mark.quick
 def test_list() -> None:
     assert "tornado/tornado" in run("list").stdout
     rows = json.loads(run("list", "--json").stdout)
@@ -34,18 +36,24 @@ def test_list() -> None:
     assert tornado["deployment"][0]["name"] == "tornado"
 
 
+@pytest.mark.quick
 def test_doctor() -> None:
     findings = json.loads(run("doctor", "--json").stdout)
     assert all(finding["ok"] for finding in findings if finding["what"] in ("Python", "uv", "git"))
 
 
-@pytest.mark.parametrize("task", ["serve", "conform", "new", "images", "services", "doctor"])
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "task",
+    ["serve", "conform", "behaviours", "bench", "report", "compare", "new", "services", "doctor"],
+)
 def test_help(task: str) -> None:
     done = run(task, "--help")
     assert done.returncode == 0
-    assert "Usage" in done.stdout
+    assert f"Usage: just {task} " in done.stdout
 
 
+@pytest.mark.quick
 def test_serve_and_stop(tmp_path: Path) -> None:
     """Ctrl-C leaves no process and no taken port."""
     port = free_port()
@@ -110,6 +118,7 @@ def test_a_killed_keeper_is_replaced(tmp_path: Path) -> None:
                 assert response.status == 200
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("words", "env", "told"),
     [
@@ -126,6 +135,12 @@ def test_a_killed_keeper_is_replaced(tmp_path: Path) -> None:
             {"DATABASE_URL": "postgresql://refservers@127.0.0.1:9/refservers"},
             "DATABASE_URL",
         ),
+        (("serve", "tornado"), {"THREADS": "many"}, "THREADS must be a number"),
+        (("serve", "tornado"), {"FILES_DIR": "/nonexistent"}, "FILES_DIR must be a folder"),
+        (("serve", "all"), {}, "give one server, not all"),
+        (("conform", "127.0.0.1:8000"), {}, "did you mean http://127.0.0.1:8000?"),
+        (("conform", "nginx", "--junit", "/etc/passwd/file.xml"), {}, "/etc/passwd"),
+        (("conform", "nginx", "--junit", "/tmp"), {}, "/tmp: Is a directory"),
         (("new", "tornado", "."), {}, "new or empty"),
     ],
 )
@@ -137,8 +152,11 @@ def test_what_is_wrong_is_told_in_one_line(
     lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert told in lines[0]
     assert "Traceback" not in done.stderr
+    if not any(name.endswith("_URL") for name in env):
+        assert "starting" not in done.stderr, "before any database is started"
 
 
+@pytest.mark.quick
 def test_a_taken_port(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

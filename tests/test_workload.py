@@ -12,6 +12,8 @@ from bench.workload import Case, Changes, load_workload, workload_names
 from harness.catalog import find_targets
 from harness.errors import UsageError
 
+pytestmark = pytest.mark.quick
+
 PUBLISHED = {
     *("text-rate", "text", "json", "mongo-small", "mongo-big", "sleep-threads", "files", "gridfs"),
     *("mix", "agents", "json-constant", "agents-constant", "fan-out"),

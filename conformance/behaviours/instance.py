@@ -16,7 +16,7 @@ from conformance.behaviours.lab import Lab
 from conformance.http import Connection
 from conformance.subject import Subject
 from harness.ports import free_port
-from harness.processes import kill_group, wait_until
+from harness.processes import stop, wait_until
 from harness.server import answers, launch
 
 START = 180.0
@@ -135,8 +135,7 @@ def launched(lab: Lab, **settings: str) -> Iterator[Instance]:
     try:
         yield Instance("127.0.0.1", port, server.parts, process=process, log=log)
     finally:
-        kill_group(process.pid)
-        process.wait()
+        stop(process, grace=0)
 
 
 @contextmanager

@@ -7,9 +7,8 @@ from typing import Literal
 
 import spec
 from conformance.http import Closed, Garbled, Response, Silence
-from conformance.subject import Controlled, Subject
+from conformance.subject import Controlled, Start, Subject
 
-Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]
 Lane = Literal["wire", "alone", "databases", "process"]
 """Where a question is asked: ``wire`` beside others on a server that they share; in the other lanes
 by itself, on a server that is asked one question after the other."""

@@ -19,7 +19,8 @@ from conformance.behaviours import (
     routing,
     smuggling,
 )
-from conformance.behaviours.lab import INQUIRIES, Inquiry, Lab, Lane, Start
+from conformance.behaviours.lab import INQUIRIES, Inquiry, Lab, Lane
+from conformance.subject import Start
 from harness.processes import wait_until
 from harness.server import answers
 from spec.behaviours import questions

@@ -1,16 +1,13 @@
 """Starts the server under test and hands it to the checks."""
 
-import json
-import sys
-import uuid
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from typing import Any
 
 import pytest
 
 import spec
-from conformance.subject import EXAMPLES, Controlled, Subject, start
+from conformance.events import tell
+from conformance.subject import EXAMPLES, Controlled, Start, Subject, start
 from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.processes import ending
@@ -20,8 +17,6 @@ from harness.task import end_at_once_on_signals
 
 PATHS = {path: item["get"]["tags"][0] for path, item in spec.openapi()["paths"].items()}
 """The part of the contract that each path of the OpenAPI document belongs to."""
-
-Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,11 +56,6 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
         if (status := subject.process.process.poll()) is not None:
             why = f"{target.name} ended by itself while it was tested, {ending(status)}"
             tell(event="error", message=why)
-
-
-def fresh_name(extension: str) -> str:
-    """A file's name that no other run uses."""
-    return f"{uuid.uuid4().hex}.{extension}"
 
 
 @pytest.fixture(scope="session")
@@ -121,11 +111,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def part_of(nodeid: str) -> str:
     """The part of the contract that a check belongs to: the name of its file."""
     return nodeid.split("::")[0].rsplit("/", 1)[-1].removeprefix("test_").removesuffix(".py")
-
-
-def tell(**event: Any) -> None:
-    """A line of JSON on the real stdout for the process that runs the suite."""
-    print(json.dumps(event), file=sys.__stdout__, flush=True)
 
 
 def _log_of(item: pytest.Item) -> str:

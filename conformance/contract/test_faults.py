@@ -8,11 +8,10 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from conformance.address import with_database
-from conformance.contract.conftest import Start
 from conformance.expect import problem
 from conformance.faults import catches
 from conformance.needs import control, serves
-from conformance.subject import Controlled
+from conformance.subject import Controlled, Start
 
 pytestmark = [control, serves("mongo", "agents", "gridfs")]
 

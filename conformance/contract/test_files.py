@@ -2,13 +2,12 @@
 
 import pytest
 
-from conformance.contract.conftest import fresh_name
 from conformance.corpus import corpus
 from conformance.expect import answer, right, same
 from conformance.faults import catches
 from conformance.http import Request
 from conformance.needs import control, serves
-from conformance.subject import SECRET, Controlled, Subject
+from conformance.subject import SECRET, Controlled, Subject, fresh_name
 from spec import Expected
 
 pytestmark = serves("files")

@@ -1,7 +1,7 @@
 """The whole corpus in order on as few connections as can be, hashed as it is received."""
 
-from conformance.contract.conftest import tell
 from conformance.corpus import Fingerprint, corpus
+from conformance.events import tell
 from conformance.expect import answer
 from conformance.faults import catches
 from conformance.http import Connection, Request

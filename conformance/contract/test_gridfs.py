@@ -11,12 +11,11 @@ import pytest
 
 import spec
 from conformance.caching import reads_each_time
-from conformance.contract.conftest import fresh_name
 from conformance.corpus import corpus
 from conformance.expect import answer, right, same
 from conformance.faults import catches
 from conformance.needs import control, serves
-from conformance.subject import Controlled, Subject
+from conformance.subject import Controlled, Subject, fresh_name
 from spec import Expected
 
 pytestmark = serves("gridfs")

@@ -10,12 +10,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from conformance.contract.conftest import Start
 from conformance.expect import holds, right, same
 from conformance.faults import catches
 from conformance.http import Request
 from conformance.needs import control, serves
-from conformance.subject import Controlled
+from conformance.subject import Controlled, Start
 from harness.ports import accepts, free_port
 from harness.processes import stop, wait_until
 from harness.server import launch

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from conformance.contract.conftest import Start
 from conformance.expect import holds, problem, right, same
 from conformance.faults import catches
 from conformance.needs import control, serves
-from conformance.subject import Controlled
+from conformance.subject import Controlled, Start
 from harness.ports import free_port
 
 pytestmark = [serves("slow_api"), control]

@@ -1,0 +1,13 @@
+"""What the suite's processes report to the one that runs them: lines of JSON on stdout."""
+
+import json
+import sys
+from threading import Lock
+
+_OUTPUT = Lock()
+
+
+def tell(**event: object) -> None:
+    """Report an event."""
+    with _OUTPUT:
+        print(json.dumps(event), file=sys.__stdout__, flush=True)

@@ -1,0 +1,105 @@
+"""Full disks and folders that cannot be written: one clear line, and nothing is torn or lost."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from bench import result
+from bench.result import read, write
+from conformance import verdict
+from harness import processes, task
+from harness.catalog import find_target
+from harness.paths import ROOT
+from harness.task import reports_errors
+from tests.runs import a_run
+from tests.tasks import run
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.quick]
+
+SIZE = 256 << 10
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, for a few hundred kilobytes."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounting = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mounting, check=False).returncode:
+        pytest.skip("only root can mount")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def fill(folder: Path) -> None:
+    content = bytes(SIZE)
+    with suppress(OSError), (folder / "filler").open("wb", buffering=0) as file:
+        while file.write(content):
+            pass
+
+
+def test_a_result_on_a_full_disk(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written before stays, and the line says what to do."""
+    monkeypatch.setattr(result, "RESULTS", small)
+    # Signals are pytest's own here.
+    monkeypatch.setattr(task, "_SIGNALS", ())
+    monkeypatch.setattr(processes, "end_with_parent", lambda _: None)
+    made = a_run()
+    path = write(made)
+    fill(small)
+
+    @click.command()
+    @reports_errors
+    def main() -> None:
+        write(made)
+
+    done = CliRunner().invoke(main)
+    assert done.exit_code == 2
+    assert done.stderr == (f"error: {path}: No space left on device: make room on the disk\n")
+    assert read(path) == made
+    assert {one.name for one in small.iterdir()} == {path.name, "filler"}
+
+
+def test_findings_are_shown_before_their_file_fails(small: Path) -> None:
+    fill(small)
+    done = run("conform", "tornado", "-k", "test_json", "--junit", str(small / "junit.xml"))
+    assert done.returncode == 2
+    assert "tornado/tornado" in done.stdout
+    assert "checks passed" in done.stdout
+    assert "junit.xml: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"passed": true}'])
+def test_a_corrupt_verdict_is_none(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verdict, "RUN", tmp_path)
+    (tmp_path / "verdicts").mkdir()
+    (tmp_path / "verdicts" / "tornado--tornado.json").write_text(text)
+    assert not verdict.has_passed(find_target("tornado"))
+
+
+def test_a_clone_that_cannot_be_written(tmp_path: Path) -> None:
+    clone, read_only = tmp_path / "clone", tmp_path / "read-only"
+    clone.mkdir()
+    read_only.mkdir()
+    for name in ("just", "Justfile"):
+        shutil.copy(ROOT / name, clone)
+    bind = ["mount", "--bind", "-o", "ro", str(clone), str(read_only)]
+    if os.geteuid() != 0 or subprocess.run(bind, check=False).returncode:
+        pytest.skip("only root can mount")
+    done = subprocess.run(
+        [str(read_only / "just"), "list"], capture_output=True, text=True, check=False
+    )
+    subprocess.run(["umount", str(read_only)], check=True)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert f"cannot write to {read_only}" in done.stderr
