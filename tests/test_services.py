@@ -132,11 +132,11 @@ def test_what_is_killed_is_started_again(tmp_path: Path) -> None:
         for name in NAMES:
             for victim in ("keeper", "service"):
                 old = [keeper_of(name), *keeper_of(name).children()]
-                said = log.read_text().count(f"{name} has ended")
+                said = log.read_text().count(f"{name} had ended")
                 old[victim == "service"].kill()
                 assert wait_until(
                     lambda: (
-                        log.read_text().count(f"{name} has ended") > said  # noqa: B023
+                        log.read_text().count(f"{name} had ended") > said  # noqa: B023
                         and not any(map(is_alive, old))  # noqa: B023
                         and (RUN / name / "url").exists()  # noqa: B023
                     ),

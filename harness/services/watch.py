@@ -39,13 +39,13 @@ def _watch(
         for service in services:
             if is_running(service):
                 continue
-            say(f"{service.name} has ended; it is started again at the same address")
             try:
                 _restart(service, addresses[service.setting])
             except TaskError as error:
                 say(f"error: {error}")
                 _thread.interrupt_main()
                 return
+            say(f"{service.name} had ended; it runs again at the same address")
 
 
 def _restart(service: Service, address: str) -> None:
