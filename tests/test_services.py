@@ -21,7 +21,7 @@ from harness.locks import is_locked
 from harness.paths import ROOT, RUN
 from harness.ports import is_free
 from harness.processes import wait_until
-from harness.services import KINDS, Services, articles, keeper, rows, services
+from harness.services import KINDS, Services, documents, keeper, services, tables
 from harness.services.private import own_folder
 from harness.services.service import Service
 from tests.tasks import listeners, started
@@ -144,23 +144,23 @@ def test_what_is_killed_is_started_again(tmp_path: Path) -> None:
                 ), f"the {victim} of {name} was killed:\n{log.read_text()}"
         with services({}) as held:
             assert held.environment().items() <= urls.items()
-            assert not articles.fill(held.mongodb_url)
-            assert not rows.fill(held.database_url)
+            assert not documents.fill(held.mongodb_url)
+            assert not tables.fill(held.database_url)
     for name in NAMES:
         assert wait_until(lambda: not is_locked(RUN / name / "alive"), timeout=60)  # noqa: B023
 
 
 def test_two_first_fillings_at_once(held: Services) -> None:
     urls = held.environment()
-    articles.clear(held.mongodb_url)
-    rows.clear(held.database_url)
+    documents.clear(held.mongodb_url)
+    tables.clear(held.database_url)
     with ThreadPoolExecutor(4) as pool:  # without the lock of tasks on one machine
-        fillings = [pool.submit(articles.fill, urls["MONGODB_URL"]) for _ in range(2)]
-        fillings += [pool.submit(rows.fill, urls["DATABASE_URL"]) for _ in range(2)]
+        fillings = [pool.submit(documents.fill, urls["MONGODB_URL"]) for _ in range(2)]
+        fillings += [pool.submit(tables.fill, urls["DATABASE_URL"]) for _ in range(2)]
         for filling in fillings:
             filling.result()
-    assert not articles.fill(held.mongodb_url)
-    assert not rows.fill(held.database_url)
+    assert not documents.fill(held.mongodb_url)
+    assert not tables.fill(held.database_url)
 
 
 class Silent(Service):
