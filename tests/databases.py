@@ -104,15 +104,15 @@ class OwnMongoDB(MongoDB):
 class OpenMongoDB(OwnMongoDB):
     """One without users, with more options."""
 
-    def __init__(self, folder: Path, *options: str, query: str = "") -> None:
+    def __init__(self, folder: Path, *options: str, query: str, hosts: str = "") -> None:
         super().__init__(folder)
-        self._options, self._query = options, query
+        self._options, self._query, self._hosts = options, query, hosts
 
     def command(self, port: int) -> list[str]:
         return [*(one for one in super().command(port) if one != "--auth"), *self._options]
 
     def url(self, port: int) -> str:
-        return f"mongodb://127.0.0.1:{port}/{DATABASE}?{self._query}"
+        return f"mongodb://127.0.0.1:{port}{self._hosts}/{DATABASE}?{self._query}"
 
     def is_ready(self, port: int) -> bool:
         return accepts("127.0.0.1", port)
@@ -129,8 +129,9 @@ def tls_mongodb(folder: Path, certificates: Certificates) -> OpenMongoDB:
 
 
 def replica_set(folder: Path) -> OpenMongoDB:
-    """A mongod that is a replica set of one."""
-    return OpenMongoDB(folder, "--replSet", "rs0", query="replicaSet=rs0")
+    """A mongod that is a replica set of one; the URL names another member, which is away."""
+    options = ("--replSet", "rs0")
+    return OpenMongoDB(folder, *options, query="replicaSet=rs0", hosts=",127.0.0.1:9")
 
 
 def initiate(port: int) -> None:

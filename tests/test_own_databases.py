@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pymongo
 import pytest
+from pymongo.collection import Collection
 
 import spec
 from conformance.address import Address, with_database
@@ -19,7 +20,7 @@ from harness.catalog import find_target
 from harness.errors import UsageError
 from harness.ports import free_port
 from harness.server import running as serving
-from harness.services import articles, rows
+from harness.services import documents, tables
 from harness.services.fixtures import clear, fill
 from harness.services.postgresql import PostgreSQL
 from harness.toolchains import require
@@ -175,6 +176,16 @@ def test_conform_names_a_driver_that_avoids_the_proxy(folder: Path, database_url
     assert "connects to the members" in done.stdout + done.stderr
 
 
+def _swap_slugs(articles: Collection[dict[str, Any]]) -> None:
+    for old, new in (("small", "other"), ("big", "small"), ("other", "big")):
+        articles.update_one({"slug": old}, {"$set": {"slug": new}})
+
+
+def _index_again(articles: Collection[dict[str, Any]]) -> None:
+    articles.drop_index("slug_1")
+    articles.create_index("slug")
+
+
 def test_what_differs_is_put_back(database_url: str, mongodb_url: str) -> None:
     urls = {"MONGODB_URL": mongodb_url, "DATABASE_URL": database_url}
     fill(urls)
@@ -187,13 +198,15 @@ def test_what_differs_is_put_back(database_url: str, mongodb_url: str) -> None:
             lambda: database.articles.update_one({"slug": "small"}, {"$set": {"slug": "other"}}),
             lambda: database.articles.insert_one({"slug": "another"}),
             lambda: database.articles.drop_index("slug_1"),
+            lambda: _swap_slugs(database.articles),
+            lambda: _index_again(database.articles),
             lambda: database["fs.chunks"].delete_one({}),
             lambda: database["fs.files"].update_one({}, {"$set": {"metadata": {}}}),
             lambda: database["fs.files"].drop_indexes(),
         ):
             spoil()
-            assert articles.fill(mongodb_url)
-            assert not articles.fill(mongodb_url)
+            assert documents.fill(mongodb_url)
+            assert not documents.fill(mongodb_url)
         for statement in (
             "UPDATE agentfeatures SET number = '1' WHERE id = 1",
             "DELETE FROM agent_login_status",
@@ -205,8 +218,8 @@ def test_what_differs_is_put_back(database_url: str, mongodb_url: str) -> None:
             connection.execute(statement)
             if "fixtures" in statement:
                 connection.execute("DROP TABLE agentfeatures, agent_login_status")
-            assert rows.fill(database_url)
-            assert not rows.fill(database_url)
+            assert tables.fill(database_url)
+            assert not tables.fill(database_url)
 
 
 def test_what_is_not_ours_is_left_alone(database_url: str, mongodb_url: str) -> None:
@@ -228,8 +241,8 @@ def test_what_is_not_ours_is_left_alone(database_url: str, mongodb_url: str) -> 
     assert "theirs.agentfeatures" in refused.stderr
     done = run("reset", "--yes", env=urls)
     assert done.returncode == 0, done.stderr
-    assert not articles.fill(mongodb_url)
-    assert not rows.fill(database_url)
+    assert not documents.fill(mongodb_url)
+    assert not tables.fill(database_url)
 
 
 @pytest.mark.parametrize(

@@ -65,5 +65,5 @@ def _held(given: Mapping[str, str]) -> Iterator[dict[str, str]]:
         for service in ours:
             held.enter_context(locked(service.folder / "users", shared=True))
         started = launch(ours)
-        held.enter_context(watched(ours))
+        held.enter_context(watched(ours, started))
         yield settings | started

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from harness.console import say
 from harness.locks import locked
 from harness.paths import RUN
-from harness.services import articles, rows
+from harness.services import documents, tables
 
-_DATABASES = {"MONGODB_URL": articles, "DATABASE_URL": rows}
+_DATABASES = {"MONGODB_URL": documents, "DATABASE_URL": tables}
 
 
 def fill(urls: Mapping[str, str]) -> None:

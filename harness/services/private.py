@@ -28,7 +28,8 @@ def own_folder(path: Path) -> Path:
     Its name can be guessed: somebody else's folder or link is refused.
     """
     try:
-        path.mkdir(mode=0o711)
+        path.mkdir(mode=0o700)
+        path.chmod(0o711)
     except FileExistsError:
         found = path.lstat()
         ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()

@@ -2,7 +2,8 @@
 
 import _thread
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from harness.console import say
@@ -15,14 +16,14 @@ _INTERVAL = 0.5
 
 
 @contextmanager
-def watched(services: Sequence[Service]) -> Iterator[None]:
-    """Keep ``services`` running at their addresses for the length of the block.
+def watched(services: Sequence[Service], addresses: Mapping[str, str]) -> Iterator[None]:
+    """Keep ``services`` running at their ``addresses``, by setting, for the length of the block.
 
     Every task that uses a service watches it: the first to see that it ended starts it. The task is
-    interrupted if it does not start.
+    interrupted if it does not start there.
     """
     done = threading.Event()
-    watch = threading.Thread(target=_watch, args=(services, done), daemon=True)
+    watch = threading.Thread(target=_watch, args=(services, addresses, done), daemon=True)
     watch.start()
     try:
         yield
@@ -31,15 +32,30 @@ def watched(services: Sequence[Service]) -> Iterator[None]:
         watch.join()
 
 
-def _watch(services: Sequence[Service], done: threading.Event) -> None:
+def _watch(
+    services: Sequence[Service], addresses: Mapping[str, str], done: threading.Event
+) -> None:
     while not done.wait(_INTERVAL):
         for service in services:
             if is_running(service):
                 continue
-            say(f"{service.name} has ended; it is started again at the same address")
             try:
-                fill(launch([service]))
+                _restart(service, addresses[service.setting])
             except TaskError as error:
                 say(f"error: {error}")
                 _thread.interrupt_main()
                 return
+            say(f"{service.name} had ended; it runs again at the same address")
+
+
+def _restart(service: Service, address: str) -> None:
+    for attempts_left in (2, 1, 0):
+        try:
+            started = launch([service])
+            if started[service.setting] != address:
+                raise TaskError(f"{service.name} has another address now: start this task again")
+            return fill(started)
+        except TaskError:  # it may have ended again
+            if not attempts_left:
+                raise
+            time.sleep(_INTERVAL)

@@ -1,7 +1,7 @@
 """The fixtures in MongoDB: the collection of articles, and the files of GridFS.
 
-Identifiers and dates are made from the fixtures, so that what is stored can be compared with what
-should be, and so that whoever fills the same database writes the same.
+Identifiers and dates are derived from the fixtures: what is stored can be compared byte by byte,
+and two tasks that fill the same database write the same documents.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ import gridfs
 import pymongo
 from bson import Binary, ObjectId
 from bson.raw_bson import RawBSONDocument
-from pymongo import DeleteMany, ReplaceOne
+from pymongo.collection import Collection
 from pymongo.database import Database
 from pymongo.errors import PyMongoError
 from pymongo.uri_parser import parse_uri
@@ -31,7 +31,7 @@ _PING = 5_000
 _UPLOADED = datetime(2025, 1, 1, tzinfo=UTC)
 _CHUNK = gridfs.DEFAULT_CHUNK_SIZE
 _MARK = {"_id": "spec"}
-"""In the collection ``fixtures``: it says that the collections are ours to change."""
+"""The document in ``fixtures`` that marks the other collections as this project's."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class _Part:
     """What the fixtures have for a collection."""
 
     collection: str
-    those: Document
-    """Selects the documents of the collection that are the fixtures' matter."""
+    filter: Document
+    """Which of the collection's documents have to be these."""
     documents: list[Document]
     index: list[tuple[str, int]]
     unique: bool = True
@@ -104,18 +104,29 @@ def _put_back(database: Database[Document], part: _Part) -> bool:
     """Make a collection hold the fixtures, byte by byte; whether it did not."""
     collection = database[part.collection]
     raw = collection.with_options(bson.CodecOptions(document_class=RawBSONDocument))
-    found = {document["_id"]: document.raw for document in raw.find(part.those)}
+    found = {document["_id"]: document.raw for document in raw.find(part.filter)}
     wanted = {document["_id"]: bson.encode(document) for document in part.documents}
-    indexes = [index["key"].items() for index in collection.list_indexes()]
-    has_index = part.index in [list(index) for index in indexes]
-    if found == wanted and has_index:
+    kept = [id for id, document in found.items() if wanted.get(id) == document]
+    indexed = _is_indexed(collection, part)
+    if len(kept) == len(found) == len(wanted) and indexed:
         return False
-    others = {"$and": [part.those, {"_id": {"$nin": list(wanted)}}]}
-    replacements = [ReplaceOne({"_id": one["_id"]}, one, upsert=True) for one in part.documents]
-    collection.bulk_write([DeleteMany(others), *replacements])
-    if not has_index:
+    collection.delete_many({"$and": [part.filter, {"_id": {"$nin": kept}}]})
+    for document in part.documents:
+        if document["_id"] not in kept:
+            collection.replace_one({"_id": document["_id"]}, document, upsert=True)
+    if not indexed:
         collection.create_index(part.index, unique=part.unique)
     return True
+
+
+def _is_indexed(collection: Collection[Document], part: _Part) -> bool:
+    """Whether the collection has the index; one that is only alike is dropped."""
+    for index in list(collection.list_indexes()):
+        if list(index["key"].items()) == part.index:
+            if index.get("unique", False) == part.unique:
+                return True
+            collection.drop_index(index["name"])
+    return False
 
 
 def _parts() -> list[_Part]:

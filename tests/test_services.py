@@ -1,0 +1,214 @@
+"""The databases and the upstream that tasks share: private, at home on their ports, kept alive."""
+
+import os
+import resource
+import socket
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import psutil
+import psycopg
+import pymongo
+import pytest
+from pymongo.errors import OperationFailure
+
+from harness.errors import TaskError, UsageError
+from harness.locks import is_locked
+from harness.paths import ROOT, RUN
+from harness.ports import is_free
+from harness.processes import wait_until
+from harness.services import KINDS, Services, documents, keeper, services, tables
+from harness.services.private import own_folder
+from harness.services.service import Service
+from tests.tasks import listeners, started
+
+pytestmark = pytest.mark.timeout(300)
+
+NAMES = [kind.name for kind in KINDS]
+
+
+@pytest.fixture
+def idle() -> None:
+    """No task uses the services: a test may start, stop and kill them."""
+    if not wait_until(
+        lambda: not any(is_locked(RUN / name / "lock") for name in NAMES), timeout=30
+    ):
+        pytest.skip("another task uses the services")
+
+
+@pytest.fixture
+def held() -> Iterator[Services]:
+    with services({}) as held:
+        yield held
+
+
+def keeper_of(name: str) -> psutil.Process:
+    """The keeper in this checkout; there may be others' on the machine."""
+    (found,) = [one for one in listeners(f"harness.services {name}") if one.cwd() == str(ROOT)]
+    return found
+
+
+def is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def exported(log: Path) -> dict[str, str]:
+    """The settings that `just services` prints."""
+    lines = [line.split(" ", 1)[1] for line in log.read_text().splitlines() if "export " in line]
+    return {name: value.strip("'") for name, value in (line.split("=", 1) for line in lines)}
+
+
+def test_nobody_gets_in_without_the_password(held: Services) -> None:
+    for url in (held.mongodb_url, held.database_url):
+        assert urlsplit(url).password
+    for name in ("mongodb", "postgresql"):
+        for file in ("url", "password"):
+            assert (RUN / name / file).stat().st_mode & 0o077 == 0
+    parts = urlsplit(held.mongodb_url)
+    with pymongo.MongoClient[Any](parts.hostname, parts.port) as client:
+        with pytest.raises(OperationFailure, match="requires authentication"):
+            client.refservers.articles.find_one()
+        with pytest.raises(OperationFailure, match="requires authentication"):
+            client.admin.command("createUser", "another", pwd="another", roles=["root"])
+    parts = urlsplit(held.database_url)
+    for password in ("", "wrong"):
+        with pytest.raises(psycopg.OperationalError, match="password"):
+            psycopg.connect(
+                host=parts.hostname,
+                port=parts.port,
+                user=parts.username,
+                dbname="refservers",
+                password=password,
+                passfile=os.devnull,
+            )
+
+
+@pytest.mark.usefixtures("idle")
+def test_addresses_stay_the_same() -> None:
+    with services({}) as first:
+        pass
+    with services({}) as second:
+        assert second == first
+
+
+@pytest.mark.usefixtures("idle")
+def test_a_taken_port(capfd: pytest.CaptureFixture[str]) -> None:
+    with services({}) as first:
+        pass
+    port = urlsplit(first.slow_api_url).port
+    assert wait_until(lambda: is_free(port or 0), timeout=30)
+    with socket.create_server(("127.0.0.1", port or 0)), services({}) as second:
+        assert second.slow_api_url != first.slow_api_url
+        assert second.database_url == first.database_url
+    assert f"upstream: port {port} is taken" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("idle")
+def test_the_limit_of_open_files_is_not_the_tasks() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        with services({}):
+            (mongod,) = keeper_of("mongodb").children()
+            limit = mongod.rlimit(psutil.RLIMIT_NOFILE)[0]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert limit == (64_000 if hard == resource.RLIM_INFINITY else min(hard, 64_000))
+
+
+@pytest.mark.usefixtures("idle")
+def test_what_is_killed_is_started_again(tmp_path: Path) -> None:
+    """At the same address, for the task that runs and for the next; with one process at the end."""
+    log = tmp_path / "log"
+    with started("services", log=log, until="Ctrl-C"):
+        urls = exported(log)
+        for name in NAMES:
+            for victim in ("keeper", "service"):
+                old = [keeper_of(name), *keeper_of(name).children()]
+                said = log.read_text().count(f"{name} had ended")
+                old[victim == "service"].kill()
+                assert wait_until(
+                    lambda: (
+                        log.read_text().count(f"{name} had ended") > said  # noqa: B023
+                        and not any(map(is_alive, old))  # noqa: B023
+                        and (RUN / name / "url").exists()  # noqa: B023
+                    ),
+                    timeout=60,
+                ), f"the {victim} of {name} was killed:\n{log.read_text()}"
+        with services({}) as held:
+            assert held.environment().items() <= urls.items()
+            assert not documents.fill(held.mongodb_url)
+            assert not tables.fill(held.database_url)
+    for name in NAMES:
+        assert wait_until(lambda: not is_locked(RUN / name / "alive"), timeout=60)  # noqa: B023
+
+
+def test_two_first_fillings_at_once(held: Services) -> None:
+    urls = held.environment()
+    documents.clear(held.mongodb_url)
+    tables.clear(held.database_url)
+    with ThreadPoolExecutor(4) as pool:  # without the lock of tasks on one machine
+        fillings = [pool.submit(documents.fill, urls["MONGODB_URL"]) for _ in range(2)]
+        fillings += [pool.submit(tables.fill, urls["DATABASE_URL"]) for _ in range(2)]
+        for filling in fillings:
+            filling.result()
+    assert not documents.fill(held.mongodb_url)
+    assert not tables.fill(held.database_url)
+
+
+class Silent(Service):
+    """A service that runs and never answers."""
+
+    name: ClassVar[str] = "silent"
+    setting: ClassVar[str] = "SILENT_URL"
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
+
+    def command(self, port: int) -> list[str]:
+        program = f"from time import sleep; open({str(self.folder / 'ran')!r}, 'w'); sleep(600)"
+        return [sys.executable, "-c", program]
+
+    def url(self, port: int) -> str:
+        return f"http://127.0.0.1:{port}/"
+
+    def is_ready(self, port: int) -> bool:
+        return False
+
+
+def test_what_does_not_answer_is_not_handed_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "START", 1.0)
+    silent = Silent(tmp_path)
+    with (
+        (tmp_path / "alive").open("w") as alive,
+        pytest.raises(TaskError, match="silent does not answer within 1 s"),
+    ):
+        keeper._start(silent, alive.fileno())
+    assert (tmp_path / "ran").exists()
+    assert not listeners(str(tmp_path))
+
+
+def test_a_folder_of_others_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert own_folder(tmp_path / "mine") == own_folder(tmp_path / "mine")
+    (tmp_path / "link").symlink_to(tmp_path / "mine")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    for name in ("link", "open"):
+        with pytest.raises(UsageError, match=f"{name} is not a folder"):
+            own_folder(tmp_path / name)
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    with pytest.raises(UsageError, match="mine is not a folder"):
+        own_folder(tmp_path / "mine")
