@@ -23,6 +23,8 @@ _HURRY = 2.0
 _PR_SET_PDEATHSIG = 1
 _RUN_IF_PARENT = '[ "$PPID" = "$0" ] && exec "$@"'
 """A shell's script: run a command, unless the parent has died in the meantime."""
+_RUN_AS_GROUP = 'trap "kill -KILL 0" TERM; "$@" & wait $!'
+"""A shell's script: run a command, and kill all that it has started when told to stop."""
 
 _children: set[subprocess.Popen[bytes]] = set()
 _interrupted = threading.Event()
@@ -46,8 +48,7 @@ def spawn(
     """
     if _interrupted.is_set():
         raise TaskError(f"interrupted: {argv[0]} is not started")
-    if not _find(argv[0], cwd, env):
-        raise UsageError(f"cannot run {argv[0]}: there is no such program")
+    _require(argv[0], cwd, env)
     process = subprocess.Popen(
         [*_bound_to_parent(stop_signal), *argv],
         cwd=cwd,
@@ -63,8 +64,9 @@ def spawn(
     return process
 
 
-def _find(program: str, cwd: Path, env: Mapping[str, str]) -> str | None:
-    return shutil.which(cwd / program if "/" in program else program, path=env.get("PATH"))
+def _require(program: str, cwd: Path, env: Mapping[str, str]) -> None:
+    if not shutil.which(cwd / program if "/" in program else program, path=env.get("PATH")):
+        raise UsageError(f"cannot run {program}: there is no such program")
 
 
 def _bound_to_parent(stop_signal: signal.Signals) -> list[str]:
@@ -100,9 +102,11 @@ def finish(
 ) -> tuple[int, str]:
     """Run a command to its end; gives its exit status and what it printed.
 
-    It is stopped, with all that it started, when this is interrupted.
+    It is stopped, with all that it started, when this is interrupted or killed.
     """
-    process = spawn(argv, cwd=cwd, env=env, output=subprocess.PIPE, keep_open=keep_open)
+    _require(argv[0], cwd, env)
+    whole = ["/bin/sh", "-c", _RUN_AS_GROUP, "sh", *argv]
+    process = spawn(whole, cwd=cwd, env=env, output=subprocess.PIPE, keep_open=keep_open)
     try:
         printed, _ = process.communicate()
     finally:

@@ -14,10 +14,11 @@ from harness.ports import free_port
 from harness.server import running
 from harness.settings import given
 
+pytestmark = pytest.mark.quick
+
 SERVER = """
 import http.server, json, os, sys
 
-pytestmark = pytest.mark.quick
 class Environment(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
