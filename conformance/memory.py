@@ -15,7 +15,7 @@ from conformance.subject import Controlled
 
 _MB = 1 << 20
 _ONE = {"a part of it": 80, "all of it": math.inf}
-_TEN = {"under 100 MB": 100, "under 512 MB": 512, "more": math.inf}
+_TEN = {"under 100 MB": 100, "under 800 MB": 800, "more": math.inf}
 """Classes between which there is room: what is not passed on at once is held whole (100 MB), or by
 batches of 16 MB, as MongoDB sends them."""
 

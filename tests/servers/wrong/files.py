@@ -69,7 +69,7 @@ RANGES = {
 STATUSES = {"a plus": 404, "not found": 404, "refused": 400, "redirected": 308, "failed": 500}
 
 ONE = {"all of it": 128}
-TEN = {"under 512 MB": 20, "more": 60}
+TEN = {"under 800 MB": 30, "more": 100}
 """Megabytes that a response holds, for one client and for each of ten."""
 
 
