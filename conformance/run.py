@@ -33,7 +33,7 @@ class Examination:
         """Take a target's path or an address, and the verdict to fill in."""
         self.where = ["--target", target]
         self.verdict, self.log, self.progress = verdict, log, progress
-        self._total = 0
+        self._total = self._checked = 0
         self._lock = Lock()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._ended = False
@@ -130,6 +130,7 @@ class Examination:
                 verdict.error = message
                 verdict.unstarted |= kind == "unstarted"
             case {"event": "check"}:
+                self._checked += event["phase"] != "teardown"
                 found = {name: event[name] for name in Check.__dataclass_fields__}
                 verdict.checks.append(Check(**found))  # type: ignore[arg-type]
                 self._show(str(event["name"]))
@@ -145,5 +146,4 @@ class Examination:
 
     def _done(self) -> int:
         verdict = self.verdict
-        checks = {(check.part, check.name) for check in verdict.checks}
-        return len(checks) + len(verdict.behaviours) + len(verdict.unanswered)
+        return self._checked + len(verdict.behaviours) + len(verdict.unanswered)
