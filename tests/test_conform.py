@@ -99,7 +99,7 @@ def test_what_does_not_start_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "server.toml").write_text(text.split("# The same")[0])
     done = run("conform", str(tmp_path))
     assert done.returncode == 2
-    assert done.stdout.count("ended at once, exit status 3") == 1
+    assert done.stdout.count("ended during startup: exit status 3") == 1
     assert "the reason" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
 

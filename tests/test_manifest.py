@@ -113,7 +113,7 @@ def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:
     second.write_text(GOOD)
     assert find_servers(tmp_path)["example"].folder.parent.name == "node"
     (broken,) = broken_manifests(tmp_path)
-    assert "is called example too" in broken
+    assert "the name example is taken" in broken
 
 
 def test_a_broken_manifest_breaks_its_own_server_alone(tmp_path: Path) -> None:

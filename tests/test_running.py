@@ -12,7 +12,7 @@ from harness.errors import TaskError, UsageError
 from harness.manifest import Deployment, Manifest
 from harness.ports import free_port
 from harness.server import running
-from harness.settings import given
+from harness.settings import read_settings
 
 pytestmark = pytest.mark.quick
 
@@ -92,7 +92,7 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_bad_settings_are_refused(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=name):
-        given()
+        read_settings()
 
 
 def test_what_is_recorded_has_no_password() -> None:
