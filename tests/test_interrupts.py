@@ -97,7 +97,7 @@ KINDS = {
     "conform": Kind(
         ("conform", "tornado", "aiohttp/aiohttp"),
         runs("-m app.main"),
-        "interrupted: what was found",
+        "interrupted: these are the results so far",
     ),
     "bench": Kind(
         ("bench", "text", "--quick", "--repeats", "9", "tornado"), runs("--connections"), "kept in"

@@ -10,7 +10,7 @@ import click
 
 from conformance.behaviours.lab import Lab
 from conformance.behaviours.observe import INQUIRIES, Observation, observe
-from conformance.events import tell
+from conformance.events import emit
 from conformance.http import Garbled, NoAnswer
 from conformance.subject import EXAMPLES, Controlled, Subject, start
 from harness.catalog import find_target
@@ -33,13 +33,13 @@ def main(name: str, only: str | None, patience: float) -> None:
         server = Subject.at(name)
         served = _served(server)
         asked = [one for one in asked if not one.control and served.issuperset(one.parts)]
-        tell(event="asking", count=sum(len(one.ids) for one in asked))
+        emit(event="asking", count=sum(len(one.ids) for one in asked))
         observe(Lab(server, patience=patience), asked, _report)
         return
     target = find_target(name)
     parts = frozenset(target.server.manifest.parts or Subject.parts)
     asked = [one for one in asked if parts.issuperset(one.parts)]
-    tell(event="asking", count=sum(len(one.ids) for one in asked))
+    emit(event="asking", count=sum(len(one.ids) for one in asked))
     try:
         with scratch("behaviours") as folder, services() as around:
 
@@ -48,7 +48,7 @@ def main(name: str, only: str | None, patience: float) -> None:
 
             observe((another, target.deployment.concurrent, patience), asked, _report)
     except TaskError as error:
-        tell(event="unstarted", message=str(error))
+        emit(event="unstarted", message=str(error))
         raise SystemExit(1) from error
 
 
@@ -63,7 +63,7 @@ def _served(server: Subject) -> set[str]:
 
 
 def _report(seen: Observation) -> None:
-    tell(event="behaviour", id=seen.id, answer=seen.answer, error=seen.error)
+    emit(event="behaviour", id=seen.id, answer=seen.answer, error=seen.error)
 
 
 main()

@@ -147,7 +147,7 @@ def _slowly(pieces: Iterable[bytes], rest: bytes, pause: float, lab: Lab) -> str
         for piece in pieces:
             send(connection, piece)
             time.sleep(pause)
-            if connection.has_come():
+            if connection.is_readable():
                 rest = b""
                 break
         return _named(_status(connection, rest), _FATE)

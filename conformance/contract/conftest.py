@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, ExitStack
 import pytest
 
 import spec
-from conformance.events import tell
+from conformance.events import emit
 from conformance.subject import EXAMPLES, Controlled, Start, Subject, start
 from harness.catalog import find_target
 from harness.errors import TaskError
@@ -46,7 +46,7 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
             around = held.enter_context(services())
             subject = held.enter_context(start(target, around, folder))
         except TaskError as error:
-            tell(event="unstarted", message=str(error))
+            emit(event="unstarted", message=str(error))
             pytest.exit("the server does not start", returncode=1)
 
         def start_another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
@@ -55,7 +55,7 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
         yield subject, start_another
         if (status := subject.process.process.poll()) is not None:
             why = f"{target.name} ended by itself while it was tested, {ending(status)}"
-            tell(event="error", message=why)
+            emit(event="error", message=why)
 
 
 @pytest.fixture(scope="session")
@@ -105,7 +105,7 @@ LEFT_OUT = pytest.StashKey[list[str]]()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    tell(event="collected", count=len(session.items), left_out=session.config.stash[LEFT_OUT])
+    emit(event="collected", count=len(session.items), left_out=session.config.stash[LEFT_OUT])
 
 
 def part_of(nodeid: str) -> str:
@@ -133,7 +133,7 @@ class Reporter:
         report = yield
         if report.when == "call" or report.outcome != "passed":
             fault = call.excinfo.value if call.excinfo else None
-            tell(
+            emit(
                 event="check",
                 part=part_of(item.nodeid),
                 name=item.nodeid.split("::", 1)[-1],

@@ -18,7 +18,7 @@ def test_a_slow_request_leaves_others_alone(controlled: Controlled) -> None:
     with controlled.connect() as connection:
         connection.send(slow.encode("x"))
         right(controlled.ask("/index"))
-        overtaken = not connection.has_come()
+        overtaken = not connection.is_readable()
         right(connection.receive(slow))
     concurrent = controlled.deployment.concurrent
     assert overtaken == concurrent, (
