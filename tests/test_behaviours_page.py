@@ -333,7 +333,7 @@ def test_filters(opened: Opened) -> None:
         page.get_by_role("searchbox").fill(words)
         assert shown(page) == found
     page.get_by_role("searchbox").fill("no such words")
-    expect(page.get_by_text("No question passes these filters.")).to_be_visible()
+    expect(page.get_by_text("No question matches these filters.")).to_be_visible()
     page.get_by_role("searchbox").press("Enter")
     expect(status).to_have_text("0 of 6 questions shown")
 
@@ -581,10 +581,10 @@ def test_deployments_in_any_order_and_without_a_record() -> None:
     page = render([*reversed(targets), *targets], ROWS[:5])
     assert page.count('<th scope="colgroup"') == 2
     assert "all</span>" in page
-    assert "Nothing is recorded of" not in page
+    assert "There are no records for" not in page
     asked_of_flask = Row(ROWS[0].question, {FLASK[0]: "served"})
     page = render(targets, [asked_of_flask])
-    assert "Nothing is recorded of nginx/nginx, flask/gevent, tornado/tornado" in page
+    assert "There are no records for nginx/nginx, flask/gevent, tornado/tornado" in page
 
 
 def test_nothing_of_a_record_is_run(chromium: Browser, tmp_path: Path) -> None:

@@ -28,32 +28,32 @@ def main(name: str, only: str | None, patience: float) -> None:
     """Ask a server every question."""
     end_at_once_on_signals()
     ids = only.split(",") if only else INQUIRIES
-    asked = list(dict.fromkeys(INQUIRIES[id] for id in ids))
+    inquiries = list(dict.fromkeys(INQUIRIES[id] for id in ids))
     if "://" in name:
         server = Subject.at(name)
         served = _served(server)
-        asked = [one for one in asked if not one.control and served.issuperset(one.parts)]
-        emit(event="asking", count=sum(len(one.ids) for one in asked))
-        observe(Lab(server, patience=patience), asked, _report)
+        inquiries = [one for one in inquiries if not one.control and served.issuperset(one.parts)]
+        emit(event="asking", count=sum(len(one.ids) for one in inquiries))
+        observe(Lab(server, patience=patience), inquiries, _report)
         return
     target = find_target(name)
     parts = frozenset(target.server.manifest.parts or Subject.parts)
-    asked = [one for one in asked if parts.issuperset(one.parts)]
-    emit(event="asking", count=sum(len(one.ids) for one in asked))
+    inquiries = [one for one in inquiries if parts.issuperset(one.parts)]
+    emit(event="asking", count=sum(len(one.ids) for one in inquiries))
     try:
-        with scratch("behaviours") as folder, services() as around:
+        with scratch("behaviours") as folder, services() as shared:
 
             def another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
-                return start(target, around, folder, settings)
+                return start(target, shared, folder, settings)
 
-            observe((another, target.deployment.concurrent, patience), asked, _report)
+            observe((another, target.deployment.concurrent, patience), inquiries, _report)
     except TaskError as error:
         emit(event="unstarted", message=str(error))
         raise SystemExit(1) from error
 
 
 def _served(server: Subject) -> set[str]:
-    """The parts of the contract that a server seems to have: what it lacks has no behaviour."""
+    """The parts of the contract that a server seems to serve; others have no behaviour to ask."""
     found = set()
     for part, target in EXAMPLES.items():
         with suppress(NoAnswer, Garbled, OSError):

@@ -1,4 +1,4 @@
-"""The whole corpus in order on as few connections as can be, hashed as it is received."""
+"""The whole corpus in order, on as few connections as possible, hashed as it is received."""
 
 from conformance.corpus import Fingerprint, corpus
 from conformance.events import emit
@@ -13,7 +13,7 @@ pytestmark = control
 
 @catches("wrong-after-many")
 def test_fingerprint(subject: Subject) -> None:
-    """The hash is given whatever the answers are; the check is that each is right."""
+    """The hash is reported in any case; the check is that each response is right."""
     exchanges = corpus(subject.parts)
     fingerprint = Fingerprint()
     wrong: AssertionError | None = None
