@@ -143,7 +143,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
 def opened(request: pytest.FixtureRequest, chromium: Browser, path: Path) -> Iterator[Opened]:
-    """At both widths: nothing may go wrong, and nothing but the page itself is asked for."""
+    """At both widths there are no errors, and no requests but for the page itself."""
     opened = Opened(chromium, path, width=request.param)
     yield opened
     opened.context.close()
@@ -168,12 +168,12 @@ def phone(chromium: Browser, path: Path) -> Iterator[Page]:
 
 
 def shown(page: Page) -> list[str]:
-    """The questions that can be seen, in order."""
+    """The visible questions, in order."""
     return page.locator("tbody th:visible").all_inner_texts()
 
 
 def columns(page: Page) -> list[str]:
-    """The deployments that can be seen, and servers that have but one of their own name."""
+    """The visible deployments, and servers whose only deployment has their name."""
     return page.locator("thead [scope=col][data-server]:visible").all_inner_texts()
 
 
@@ -346,7 +346,7 @@ def test_servers_and_languages_are_chosen(desktop: Page) -> None:
     assert columns(desktop) == ["tornado"]
     assert desktop.locator("thead:visible [scope=colgroup]:visible").count() == 0
     choose(desktop, "Language", "nginx")
-    # What differs, and what is risky, is what does among those that are shown.
+    # Only the visible deployments count as differing or risky.
     desktop.get_by_role("checkbox", name="different answers").check()
     assert shown(desktop) == [QUESTIONS[3]]
     desktop.get_by_role("checkbox", name="different answers").uncheck()
@@ -474,13 +474,13 @@ def test_it_can_be_read_aloud(opened: Opened) -> None:
             named.every((node) => document.getElementById(node.getAttribute("aria-labelledby")));
         }"""
     )
-    # Each cell stands under its own head: rows have as many columns as there are heads.
+    # Each cell is below its own heading: rows have as many columns as there are headings.
     widths = page.locator("tr:has(> :is([scope=row], .wide))").evaluate_all(
         "rows => rows.map(row => [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0))"
     )
     assert set(widths) == {1 + len(ALL)}
     assert page.locator("thead [scope=col]").count() == 1 + len(ALL)
-    # No rating is told by its colour alone.
+    # No rating is shown by its colour alone.
     for rating, sign in (("good", "✓"), ("plain", "–"), ("risky", "⚠")):
         for text in page.locator(f"table .{rating}").all_text_contents():
             assert text.strip().startswith(sign)
@@ -488,9 +488,9 @@ def test_it_can_be_read_aloud(opened: Opened) -> None:
 
 
 def test_a_reader_is_told_the_rating_of_a_cell(desktop: Page) -> None:
-    told = desktop.locator("tr", has=desktop.get_by_text("contradict")).aria_snapshot()
-    assert "risky: smuggled" in told
-    assert "good: refused" in told
+    row = desktop.locator("tr", has=desktop.get_by_text("contradict")).aria_snapshot()
+    assert "risky: smuggled" in row
+    assert "good: refused" in row
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -622,12 +622,12 @@ def test_nothing_of_a_record_is_run(chromium: Browser, tmp_path: Path) -> None:
 
 
 def test_a_script_of_others_is_not_run(chromium: Browser, path: Path, tmp_path: Path) -> None:
-    """Were something ever not escaped, the Content-Security-Policy would still stand."""
+    """The Content-Security-Policy holds even if something is not escaped."""
     page = path.read_text().replace("<main", f"{NASTY}<main")
     changed = tmp_path / "page.html"
     changed.write_text(page)
     opened = Opened(chromium, changed)
     assert opened.page.evaluate("window.hacked") is None
-    assert any("Content Security Policy" in told for told in opened.wrong)
+    assert any("Content Security Policy" in error for error in opened.wrong)
     expect(opened.page.get_by_role("status")).to_have_text("6 of 6 questions shown")
     opened.context.close()

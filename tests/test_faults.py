@@ -1,4 +1,4 @@
-"""Every check can fail: each catches servers that are wrong in one way; no fault goes uncaught."""
+"""Every check can fail: each catches servers with one fault, and no fault goes uncaught."""
 
 import json
 import os
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.timeout(1800)
 WRONG = ROOT / "tests" / "servers" / "wrong"
 
 MEASURED = {"wrong-under-load"}
-"""Faults that only a measurement can catch: tests/test_bench.py shows that it does."""
+"""Faults that only a benchmark can catch, as tests/test_bench.py shows."""
 
 _TOGETHER = 3
-"""Files of checks that are proved at once, each with a server of its own."""
+"""Files of checks that are proved in parallel, each with a server of its own."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Proof:
 
 
 def suite(folder: Path, file: Path, deployment: str, *options: str) -> tuple[int, str]:
-    """Run a file of checks on the wrong server; gives the exit status and the output."""
+    """Run a file of checks on the wrong server; return the exit status and the output."""
     command = [
         *(sys.executable, "-m", "pytest", str(file), "--target", str(WRONG / deployment)),
         *("--quiet", "--assert", "plain", "--tb", "short", "-p", "no:cacheprovider"),

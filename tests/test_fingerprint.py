@@ -1,4 +1,4 @@
-"""The fingerprint is made of what a server sent."""
+"""The fingerprint is a hash of the received responses."""
 
 import json
 import os

@@ -75,7 +75,7 @@ def test_a_good_manifest(tmp_path: Path) -> None:
         ("[build]", "[build", "TOML"),
     ],
 )
-def test_a_mistake_is_told_by_file_and_field(
+def test_errors_name_the_file_and_the_field(
     tmp_path: Path, good: str, bad: str, field: str
 ) -> None:
     assert good in GOOD
@@ -98,7 +98,7 @@ def test_names(tmp_path: Path) -> None:
     assert len(find_targets(("all", "other"), tmp_path)) == 4
 
 
-def test_an_unknown_name_is_answered_with_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_name_gets_the_nearest_as_a_hint(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     with pytest.raises(UsageError, match="did you mean example"):
         find_target("exmaple", tmp_path)

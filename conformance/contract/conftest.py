@@ -79,7 +79,7 @@ def start_another(running: tuple[Subject, Start | None]) -> Start:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out checks of parts that are not served, and of others' servers those with control."""
+    """Leave out checks of unserved parts; on servers that are not ours, also those with control."""
     name = config.getoption("--target")
     ours = "://" not in name
     parts: set[str] | None = None
