@@ -51,8 +51,8 @@ def serve(name: str) -> None:
     settings = read_settings()
     require_workers(target, settings["WORKERS"])
     require_free(settings["HOST"], int(settings["PORT"]))
-    with shared_services() as shared:
-        settings |= shared.environment()
+    with shared_services() as backing:
+        settings |= backing.environment()
         with running(target, settings) as server:
             click.echo(f"{target.server.manifest.title} ({target.name}) serves at {server.url}\n")
             for path in examples(target.server.manifest.parts):
@@ -154,8 +154,8 @@ def check(names: tuple[str, ...]) -> None:
     """Run the linters and tests in servers' manifests, with the databases running."""
     servers = {one.server.name: one.server for one in find_targets(names or ("all",))}
     failed = []
-    with shared_services() as shared:
-        settings = shared.environment() | {"FILES_DIR": str(spec.FILES)}
+    with shared_services() as backing:
+        settings = backing.environment() | {"FILES_DIR": str(spec.FILES)}
         for server in servers.values():
             try:
                 if not server.manifest.checks:
@@ -195,8 +195,8 @@ def doctor(as_json: bool) -> None:
 @reports_errors
 def services() -> None:
     """Run the databases and the slow upstream alone until Ctrl-C."""
-    with shared_services() as shared:
-        for name, value in shared.environment().items():
+    with shared_services() as backing:
+        for name, value in backing.environment().items():
             click.echo(f"export {name}='{value}'")
         click.echo(f"export FILES_DIR='{spec.FILES}'")
         say("Ctrl-C stops those that no other task uses")

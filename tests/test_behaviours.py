@@ -32,15 +32,15 @@ Switch = tuple[str, str]
 class Bench:
     """One wrong server with a switch of its own."""
 
-    def __init__(self, target: Target, shared: Services, folder: Path) -> None:
+    def __init__(self, target: Target, backing: Services, folder: Path) -> None:
         folder.mkdir()
-        self.target, self.shared, self.folder = target, shared, folder
+        self.target, self.backing, self.folder = target, backing, folder
         self.switch = folder / "fault"
         self.switch.write_text("")
 
     def start(self, settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
         own = {"FAULT_FILE": str(self.switch), **settings}
-        return start(self.target, self.shared, self.folder, own)
+        return start(self.target, self.backing, self.folder, own)
 
     def ask_all(self, queue: "SimpleQueue[Switch]") -> Iterator[tuple[Switch, str]]:
         """The observed answer for each switch in the queue; restarts a server that stops."""
@@ -67,8 +67,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
         for answer in ("", *question.answers):
             queue.put((id, answer))
     target = find_target(f"{WRONG}/wrong")
-    with services() as shared, ThreadPoolExecutor(_TOGETHER) as pool:
-        benches = [Bench(target, shared, folder / str(number)) for number in range(_TOGETHER)]
+    with services() as backing, ThreadPoolExecutor(_TOGETHER) as pool:
+        benches = [Bench(target, backing, folder / str(number)) for number in range(_TOGETHER)]
         found = pool.map(lambda bench: dict(bench.ask_all(queue)), benches)
         return {switch: answer for each in found for switch, answer in each.items()}
 

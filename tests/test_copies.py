@@ -167,10 +167,10 @@ def followed(
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.path == request.path
     ]
-    with services() as shared, ThreadPoolExecutor(2) as pool:
+    with services() as backing, ThreadPoolExecutor(2) as pool:
         folders = [tmp_path_factory.mktemp(server.name) for server in servers]
         yield {
-            server.name: pool.submit(follow, server, folder, shared.environment())
+            server.name: pool.submit(follow, server, folder, backing.environment())
             for server, folder in zip(servers, folders, strict=True)
         }
         pool.shutdown(cancel_futures=True)

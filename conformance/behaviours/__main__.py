@@ -41,10 +41,10 @@ def main(name: str, only: str | None, patience: float) -> None:
     inquiries = [one for one in inquiries if parts.issuperset(one.parts)]
     emit(event="asking", count=sum(len(one.ids) for one in inquiries))
     try:
-        with scratch("behaviours") as folder, services() as shared:
+        with scratch("behaviours") as folder, services() as backing:
 
             def another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
-                return start(target, shared, folder, settings)
+                return start(target, backing, folder, settings)
 
             observe((another, target.deployment.concurrent, patience), inquiries, _report)
     except TaskError as error:

@@ -43,14 +43,14 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
     with ExitStack() as held:
         try:
             folder = held.enter_context(scratch("conformance"))
-            shared = held.enter_context(services())
-            subject = held.enter_context(start(target, shared, folder))
+            backing = held.enter_context(services())
+            subject = held.enter_context(start(target, backing, folder))
         except TaskError as error:
             emit(event="unstarted", message=str(error))
             pytest.exit("the server does not start", returncode=1)
 
         def start_another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
-            return start(target, shared, folder, settings)
+            return start(target, backing, folder, settings)
 
         yield subject, start_another
         if (status := subject.process.process.poll()) is not None:
