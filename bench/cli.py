@@ -27,7 +27,7 @@ from harness.locks import claim
 from harness.paths import RUN
 from harness.services import Services, services
 from harness.task import reports_errors
-from harness.validation import faults
+from harness.validation import describe
 
 LATEST = "the last one that was not finished"
 
@@ -131,7 +131,7 @@ def _changes(numbers: dict[str, str | float | None]) -> Changes:
     try:
         return Changes.model_validate(told)
     except ValidationError as error:
-        raise UsageError(f"--{faults(error, 'changes')}") from error
+        raise UsageError(f"--{describe(error, 'changes')}") from error
 
 
 def _numbers(name: str, text: str) -> list[float] | float:
@@ -149,7 +149,7 @@ def _case(text: str) -> Case:
     try:
         return Case.model_validate({"name": text, "settings": settings})
     except ValidationError as error:
-        raise UsageError(f"--case: {faults(error, 'case')}") from error
+        raise UsageError(f"--case: {describe(error, 'case')}") from error
 
 
 def _workload(name: str, changes: Changes, cases: tuple[str, ...], *, quick: bool) -> Workload:

@@ -17,7 +17,7 @@ from pydantic import (
 
 import spec
 from harness.errors import UsageError
-from harness.validation import faults
+from harness.validation import describe
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -118,4 +118,4 @@ def load_manifest(path: Path) -> Manifest:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from error
     except ValidationError as error:
-        raise UsageError(f"{path}: {faults(error, 'manifest')}") from error
+        raise UsageError(f"{path}: {describe(error, 'manifest')}") from error

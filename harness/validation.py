@@ -11,7 +11,7 @@ _PLAIN = {
 """Plain words for Pydantic's messages, which are meant for programmers."""
 
 
-def faults(error: ValidationError, whole: str) -> str:
+def describe(error: ValidationError, whole: str) -> str:
     """Each wrong field with its error; ``whole`` names the data where no field is at fault."""
     return "; ".join(
         f"{'.'.join(map(str, detail['loc'])) or whole}: {_plain(detail['msg'])}"
