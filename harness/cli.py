@@ -125,7 +125,7 @@ def _show(servers: Iterable[Server]) -> None:
             lines = ""
     result.print(table)
     result.print(
-        "\nC  one slow request leaves the others alone, with one worker"
+        "\nC  one slow request does not block others, with one worker"
         "\nW  runs several worker processes\nS  replaces a worker that died"
     )
 
@@ -194,7 +194,7 @@ def doctor(as_json: bool) -> None:
 @main.command()
 @reports_errors
 def services() -> None:
-    """Run the databases and the slow upstream alone until Ctrl-C."""
+    """Run only the databases and the slow upstream, until Ctrl-C."""
     with shared_services() as backing:
         for name, value in backing.environment().items():
             click.echo(f"export {name}='{value}'")

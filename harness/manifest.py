@@ -68,9 +68,9 @@ class Deployment(_Model):
     config: Text | None = None
     """A template whose ``${NAMES}`` are replaced by settings; ``{config}`` is the result."""
     concurrent: bool = True
-    """Does one slow request leave the others alone, with ``WORKERS=1``?"""
+    """Whether others are served during a slow request, with ``WORKERS=1``."""
     supervised: bool = False
-    """Is a killed worker replaced?"""
+    """Whether a killed worker is replaced."""
     keep_alive: bool = True
     """False if the stack closes the connection after each response."""
     workers: bool = True

@@ -103,7 +103,7 @@ def test_every_switch_is_of_a_question() -> None:
     assert named - questions().keys() == set()
 
 
-def test_every_question_says_what_is_right_and_rates_its_answers() -> None:
+def test_every_question_has_a_source_and_rates_its_answers() -> None:
     for question in questions().values():
         assert question.text.endswith((".", "?")), question.id
         assert question.source, question.id

@@ -213,7 +213,7 @@ def test_desktop_shows_a_column_for_each_deployment(desktop: Page) -> None:
     assert cells("pool")[0] == ("not asked", 1)
 
 
-def test_phone_lists_who_gives_each_answer(phone: Page) -> None:
+def test_phone_lists_the_servers_of_each_answer(phone: Page) -> None:
     assert shown(phone) == QUESTIONS
     assert phone.locator("td[data-server]:visible").count() == 0
 
@@ -359,7 +359,7 @@ def test_servers_and_languages_are_chosen(desktop: Page) -> None:
     assert width == DESKTOP
 
 
-def test_cards_show_those_who_are_chosen(phone: Page) -> None:
+def test_cards_show_the_chosen_servers(phone: Page) -> None:
     choose(phone, "Server", "flask")
     card = phone.locator(".question", has_text="slash").first
     expect(card.locator("li:visible")).to_have_count(1)
@@ -424,7 +424,7 @@ def test_sources_are_linked(opened: Opened) -> None:
     ]
 
 
-def test_keyboard_alone_will_do(opened: Opened) -> None:
+def test_the_page_works_with_the_keyboard_only(opened: Opened) -> None:
     page = opened.page
     page.keyboard.press("Tab")
     skip = page.get_by_role("link", name="Skip to the questions")
@@ -487,7 +487,7 @@ def test_it_can_be_read_aloud(opened: Opened) -> None:
             assert f"{rating}:" in text
 
 
-def test_a_reader_is_told_the_rating_of_a_cell(desktop: Page) -> None:
+def test_a_screen_reader_gets_the_rating_of_a_cell(desktop: Page) -> None:
     row = desktop.locator("tr", has=desktop.get_by_text("contradict")).aria_snapshot()
     assert "risky: smuggled" in row
     assert "good: refused" in row

@@ -58,7 +58,7 @@ def test_a_failed_build_shows_its_output_and_is_tried_again(tmp_path: Path) -> N
     assert (tmp_path / "count").read_text() == "built\n" * 2
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
+def test_missing_programs_and_inputs_are_named(tmp_path: Path) -> None:
     (tmp_path / "input").write_text("a")
     with pytest.raises(UsageError, match="no-such-compiler"):
         build(server(tmp_path, ["no-such-compiler"]))
@@ -73,7 +73,7 @@ def test_a_build_that_makes_no_output_is_named(tmp_path: Path) -> None:
         build(server(tmp_path, ["true"]))
 
 
-def test_a_moved_folder_is_built_anew(tmp_path: Path) -> None:
+def test_a_moved_folder_is_built_again(tmp_path: Path) -> None:
     """Its build output contains the old path."""
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()

@@ -76,7 +76,7 @@ def test_the_databases_listen_on_loopback_and_say_when_they_are_ready(
         assert service["healthcheck"]["test"]
 
 
-def test_each_image_runs_its_own_fixtures_alone(compose: dict[str, Any], copy: Path) -> None:
+def test_each_image_runs_only_its_own_fixtures(compose: dict[str, Any], copy: Path) -> None:
     """Each runs the kinds of file that its documentation names, and ignores the others."""
     runs = {"mongodb": {".js", ".sh"}, "postgresql": {".sql", ".gz", ".xz", ".zst", ".sh"}}
     found = {}

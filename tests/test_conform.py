@@ -72,7 +72,7 @@ def test_a_hello_server() -> None:
 
 
 @pytest.mark.quick
-def test_what_is_wrong_is_shown_with_a_line_that_repeats_it() -> None:
+def test_a_failure_is_shown_with_its_curl_line() -> None:
     with served(http.server.BaseHTTPRequestHandler) as url:
         done = run("conform", url, "-k", "test_json")
     assert done.returncode == 1
@@ -90,7 +90,7 @@ def test_a_selection_without_a_check() -> None:
 
 
 @pytest.mark.quick
-def test_what_does_not_start_is_said_once(tmp_path: Path) -> None:
+def test_a_failure_to_start_is_reported_once(tmp_path: Path) -> None:
     """Exit status 2 and one line, not one for each check."""
     manifest = (ROOT / "tests" / "servers" / "wrong" / "server.toml").read_text()
     run_line = 'run = ["../../../.venv/bin/python", "main.py"]'

@@ -116,7 +116,7 @@ def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:
     assert "the name example is taken" in broken
 
 
-def test_a_broken_manifest_breaks_its_own_server_alone(tmp_path: Path) -> None:
+def test_a_broken_manifest_affects_only_its_own_server(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     path = write(tmp_path, GOOD.replace('title = "Example"', "title = 5"), "other")
     assert [one.name for one in find_targets(("all",), tmp_path)] == [
@@ -142,7 +142,7 @@ def test_an_address_without_its_scheme_has_a_hint(tmp_path: Path) -> None:
         find_targets(("127.0.0.1:8000",), tmp_path)
 
 
-def test_a_server_in_any_language_says_itself_what_it_needs(tmp_path: Path) -> None:
+def test_a_server_in_any_language_describes_its_own_prerequisites(tmp_path: Path) -> None:
     needs = """needs = [
         {name = "a shell", check = ["sh", "-c", "echo version 5.6"], install = "apt install dash"},
         {name = "Cobol", check = ["cobc", "--version"], install = "apt install gnucobol"},

@@ -152,7 +152,7 @@ def test_a_failure_half_way_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_copy_of_what_is_in_no_git_checkout(tmp_path: Path) -> None:
+def test_a_copy_from_outside_a_git_checkout(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     copy_server(server_of("tornado"), first)
     (first / ".env").write_text("DATABASE_URL=postgresql://me:secret@127.0.0.1/mine\n")

@@ -81,7 +81,7 @@ def named(value: object) -> str:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=named)
-def test_nothing_is_found(tool: Tool, tmp_path: Path) -> None:
+def test_there_are_no_errors(tool: Tool, tmp_path: Path) -> None:
     assert tool(spec.OPENAPI, tmp_path) == ""
 
 
@@ -120,7 +120,7 @@ def with_an_optional_property(document: Document) -> None:
     ],
     ids=named,
 )
-def test_what_is_wrong_is_found(
+def test_errors_are_found(
     tool: Tool, breaks: Callable[[Document], None], words: str, tmp_path: Path
 ) -> None:
     document = yaml.safe_load(spec.OPENAPI.read_text(encoding="utf-8"))
@@ -136,6 +136,6 @@ def test_the_lock_names_no_registry() -> None:
     assert not any("resolved" in package for package in packages.values())
 
 
-def test_what_is_installed_is_not_committed() -> None:
+def test_installed_packages_are_not_committed() -> None:
     done = subprocess.run(["git", "check-ignore", "--quiet", str(STAMP)], cwd=ROOT, check=False)
     assert done.returncode == 0

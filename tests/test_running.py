@@ -95,7 +95,7 @@ def test_bad_settings_are_refused(name: str, value: str, monkeypatch: pytest.Mon
         read_settings()
 
 
-def test_what_is_recorded_has_no_password() -> None:
+def test_recorded_urls_have_no_password() -> None:
     assert (
         without_password("postgresql://me:secret@host/db?a=b@c")
         == "postgresql://me:…@host/db?a=b@c"

@@ -65,7 +65,7 @@ def exported(log: Path) -> dict[str, str]:
     return {name: value.strip("'") for name, value in (line.split("=", 1) for line in lines)}
 
 
-def test_nobody_gets_in_without_the_password(held: Services) -> None:
+def test_the_databases_require_the_password(held: Services) -> None:
     for url in (held.mongodb_url, held.database_url):
         assert urlsplit(url).password
     for name in ("mongodb", "postgresql"):

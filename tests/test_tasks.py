@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.mark.quick
-def test_just_alone_lists_the_tasks() -> None:
+def test_just_without_arguments_lists_the_tasks() -> None:
     done = run()
     assert done.returncode == 0
     for task in ("serve", "conform", "list", "setup", "doctor", "services", "test", "lint", "fmt"):

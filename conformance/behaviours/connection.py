@@ -467,7 +467,7 @@ async def _crowd(host: str, port: int) -> list[bytes | None]:
 
 
 _LONGEST = 15.0
-"""Seconds after which a request beside half-sent ones counts as unanswered."""
+"""Seconds after which a request in parallel with half-sent ones counts as unanswered."""
 _QUICK = 1.0
 """Seconds within which a response counts as immediate."""
 _NOISE = 3.0
@@ -479,7 +479,7 @@ def half_sent_requests(lab: Lab) -> str:
     """Ten more than there are threads; up to three attempts, for a busy machine."""
     count = int(lab.controlled.process.environment["THREADS"]) + 10
     for _ in range(3):
-        took = _beside_half_sent(lab, count)
+        took = _response_time(lab, count)
         if not _QUICK < took < _NOISE:
             break
     if took < _QUICK:
@@ -487,8 +487,8 @@ def half_sent_requests(lab: Lab) -> str:
     return "within 15 s" if took < _LONGEST else "not"
 
 
-def _beside_half_sent(lab: Lab, count: int) -> float:
-    """The response time in seconds of a request beside incomplete ones."""
+def _response_time(lab: Lab, count: int) -> float:
+    """The response time in seconds of a request in parallel with ``count`` half-sent ones."""
     with ExitStack() as held:
         for _ in range(count):
             try:

@@ -60,8 +60,8 @@ def _stored(
         database = client.get_default_database()
         bucket = GridFSBucket(database)
         long_ago = datetime.now(UTC) - timedelta(hours=2)
-        left = {"filename": {"$regex": r"^\.?asked-"}, "uploadDate": {"$lt": long_ago}}
-        for old in list(bucket.find(left)):
+        abandoned = {"filename": {"$regex": r"^\.?asked-"}, "uploadDate": {"$lt": long_ago}}
+        for old in list(bucket.find(abandoned)):
             bucket.delete(old._id)
         name = form.format(f"asked-{uuid.uuid4().hex}")
         id = bucket.upload_from_stream(name, content, metadata=metadata, chunk_size_bytes=_CHUNK)

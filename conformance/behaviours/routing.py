@@ -204,11 +204,11 @@ def redirect_elsewhere(lab: Lab) -> str:
 
 
 def _negotiated(target: str, accept: str, lab: Lab) -> str:
-    plain, asked = lab.ask(target), lab.ask(target, headers={"Accept": accept})
-    if asked.status == 406:
+    plain, negotiated = lab.ask(target), lab.ask(target, headers={"Accept": accept})
+    if negotiated.status == 406:
         return "406"
-    same = (asked.status, asked.content_type) == (plain.status, plain.content_type)
-    return "ignored" if same and asked.body == plain.body else "another format"
+    same = (negotiated.status, negotiated.content_type) == (plain.status, plain.content_type)
+    return "ignored" if same and negotiated.body == plain.body else "another format"
 
 
 asks("accept-html", "text")(partial(_negotiated, "/index", "text/html"))

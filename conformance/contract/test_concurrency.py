@@ -12,7 +12,7 @@ from conformance.subject import Controlled, Subject
 @control
 @serves("sleep")
 @catches("one-at-a-time", "concurrency-claimed-none")
-def test_a_slow_request_leaves_others_alone(controlled: Controlled) -> None:
+def test_a_slow_request_does_not_block_others(controlled: Controlled) -> None:
     """Both ways: exactly the deployments declared concurrent answer others before the slow one."""
     slow = Request("/sleep?ms=2500")
     with controlled.connect() as connection:
