@@ -25,7 +25,7 @@ from harness.console import progress_bar, result, say
 from harness.errors import UsageError
 from harness.locks import claim
 from harness.paths import RUN
-from harness.services import Services, services
+from harness.services import Services, backing_services
 from harness.task import reports_errors
 from harness.validation import describe
 
@@ -85,7 +85,7 @@ def main(
         targets = serving(what, find_targets(names or tuple(what.servers)))
     machine.raise_limits()
     prepare_generator(what.load)
-    with _alone(), services() as around:
+    with _alone(), backing_services() as around:
         if not resume:
             run = start(Path(workload or "").stem, what, targets, around, quick=quick)
         try:

@@ -13,7 +13,7 @@ from harness.catalog import find_targets, require_all
 from harness.console import result, say
 from harness.errors import UsageError
 from harness.paths import CALLER
-from harness.services import services
+from harness.services import backing_services
 from harness.task import reports_errors
 from harness.writing import prepare_file
 
@@ -54,7 +54,7 @@ def main(
         prepare_file(junit)
     proof = Proof(["-k", expression] if expression else [], record=record)
     try:
-        with services() if targets else nullcontext():
+        with backing_services() if targets else nullcontext():
             proof.run(subjects, jobs)
     except KeyboardInterrupt:
         say("interrupted: these are the results so far")

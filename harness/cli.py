@@ -25,8 +25,8 @@ from harness.paths import CALLER, ROOT, RUN
 from harness.ports import require_free
 from harness.processes import ending
 from harness.server import running
+from harness.services import backing_services
 from harness.services import reset as reset_services
-from harness.services import services as shared_services
 from harness.services.fixtures import names as fixture_names
 from harness.settings import read_settings, require_workers
 from harness.task import reports_errors
@@ -51,7 +51,7 @@ def serve(name: str) -> None:
     settings = read_settings()
     require_workers(target, settings["WORKERS"])
     require_free(settings["HOST"], int(settings["PORT"]))
-    with shared_services() as backing:
+    with backing_services() as backing:
         settings |= backing.environment()
         with running(target, settings) as server:
             click.echo(f"{target.server.manifest.title} ({target.name}) serves at {server.url}\n")
@@ -139,7 +139,7 @@ def setup(names: tuple[str, ...]) -> None:
     if not names:
         require(LOAD_GENERATORS)
         say("load generators are ready")
-    with shared_services():
+    with backing_services():
         say("databases are ready")
     for server in {target.server.name: target.server for target in targets}.values():
         build(server)
@@ -154,7 +154,7 @@ def check(names: tuple[str, ...]) -> None:
     """Run the linters and tests in servers' manifests, with the databases running."""
     servers = {one.server.name: one.server for one in find_targets(names or ("all",))}
     failed = []
-    with shared_services() as backing:
+    with backing_services() as backing:
         settings = backing.environment() | {"FILES_DIR": str(spec.FILES)}
         for server in servers.values():
             try:
@@ -195,7 +195,7 @@ def doctor(as_json: bool) -> None:
 @reports_errors
 def services() -> None:
     """Run only the databases and the slow upstream, until Ctrl-C."""
-    with shared_services() as backing:
+    with backing_services() as backing:
         for name, value in backing.environment().items():
             click.echo(f"export {name}='{value}'")
         click.echo(f"export FILES_DIR='{spec.FILES}'")

@@ -14,7 +14,7 @@ from conformance.behaviours.observe import INQUIRIES, ask
 from conformance.subject import Controlled, start
 from harness.catalog import Target, find_target
 from harness.paths import ROOT
-from harness.services import Services, services
+from harness.services import Services, backing_services
 from spec.behaviours import questions
 
 pytestmark = pytest.mark.timeout(1800)
@@ -67,7 +67,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
         for answer in ("", *question.answers):
             queue.put((id, answer))
     target = find_target(f"{WRONG}/wrong")
-    with services() as backing, ThreadPoolExecutor(_TOGETHER) as pool:
+    with backing_services() as backing, ThreadPoolExecutor(_TOGETHER) as pool:
         benches = [Bench(target, backing, folder / str(number)) for number in range(_TOGETHER)]
         found = pool.map(lambda bench: dict(bench.ask_all(queue)), benches)
         return {switch: answer for each in found for switch, answer in each.items()}

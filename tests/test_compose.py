@@ -20,7 +20,7 @@ from pymongo.database import Database
 import spec
 from harness.catalog import find_target
 from harness.new import TEMPLATE, copy_server
-from harness.services import Services, services
+from harness.services import Services, backing_services
 from tests import npm
 
 pytestmark = pytest.mark.timeout(600)
@@ -36,7 +36,7 @@ def tools() -> None:
 
 @pytest.fixture(scope="module")
 def databases() -> Iterator[Services]:
-    with services({}) as ours:
+    with backing_services({}) as ours:
         yield ours
 
 

@@ -25,7 +25,7 @@ from harness.new import copy_server
 from harness.ports import accepts, free_port
 from harness.processes import spawn, stop, wait_until
 from harness.readme import blocks
-from harness.services import services
+from harness.services import backing_services
 from harness.toolchains import require
 from tests.tasks import run
 
@@ -167,7 +167,7 @@ def followed(
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.path == request.path
     ]
-    with services() as backing, ThreadPoolExecutor(2) as pool:
+    with backing_services() as backing, ThreadPoolExecutor(2) as pool:
         folders = [tmp_path_factory.mktemp(server.name) for server in servers]
         yield {
             server.name: pool.submit(follow, server, folder, backing.environment())

@@ -14,7 +14,7 @@ import pytest
 from harness.paths import ROOT
 from harness.ports import free_port
 from harness.processes import wait_until
-from harness.services import services
+from harness.services import backing_services
 from tests.interrupted import GONE, Task, task
 
 pytestmark = pytest.mark.timeout(600)
@@ -54,7 +54,7 @@ run = ["sh", "-c", "trap 'touch asked' TERM; touch ready; while :; do sleep 0.1;
 @pytest.fixture(scope="module", autouse=True)
 def databases() -> Iterator[None]:
     """Keep them running, so that they are not restarted for each task."""
-    with services():
+    with backing_services():
         yield
 
 

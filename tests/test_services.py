@@ -21,7 +21,7 @@ from harness.locks import is_locked
 from harness.paths import ROOT, RUN
 from harness.ports import is_free
 from harness.processes import wait_until
-from harness.services import KINDS, Services, documents, keeper, services, tables
+from harness.services import KINDS, Services, backing_services, documents, keeper, tables
 from harness.services.private import own_folder
 from harness.services.service import Service
 from tests.tasks import listeners, started
@@ -42,7 +42,7 @@ def idle() -> None:
 
 @pytest.fixture
 def held() -> Iterator[Services]:
-    with services({}) as held:
+    with backing_services({}) as held:
         yield held
 
 
@@ -92,19 +92,19 @@ def test_the_databases_require_the_password(held: Services) -> None:
 
 @pytest.mark.usefixtures("idle")
 def test_addresses_stay_the_same() -> None:
-    with services({}) as first:
+    with backing_services({}) as first:
         pass
-    with services({}) as second:
+    with backing_services({}) as second:
         assert second == first
 
 
 @pytest.mark.usefixtures("idle")
 def test_a_taken_port(capfd: pytest.CaptureFixture[str]) -> None:
-    with services({}) as first:
+    with backing_services({}) as first:
         pass
     port = urlsplit(first.slow_api_url).port
     assert wait_until(lambda: is_free(port or 0), timeout=30)
-    with socket.create_server(("127.0.0.1", port or 0)), services({}) as second:
+    with socket.create_server(("127.0.0.1", port or 0)), backing_services({}) as second:
         assert second.slow_api_url != first.slow_api_url
         assert second.database_url == first.database_url
     assert f"upstream: port {port} is taken" in capfd.readouterr().err
@@ -115,7 +115,7 @@ def test_the_limit_of_open_files_is_not_the_tasks() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
     try:
-        with services({}):
+        with backing_services({}):
             (mongod,) = keeper_of("mongodb").children()
             limit = mongod.rlimit(psutil.RLIMIT_NOFILE)[0]
     finally:
@@ -142,7 +142,7 @@ def test_killed_processes_are_restarted(tmp_path: Path) -> None:
                     ),
                     timeout=60,
                 ), f"the {victim} of {name} was killed:\n{log.read_text()}"
-        with services({}) as held:
+        with backing_services({}) as held:
             assert held.environment().items() <= urls.items()
             assert not documents.fill(held.mongodb_url)
             assert not tables.fill(held.database_url)

@@ -8,7 +8,7 @@ import pytest
 from openapi_spec_validator import validate
 
 import spec
-from harness.services import services
+from harness.services import backing_services
 
 pytestmark = pytest.mark.quick
 
@@ -53,7 +53,7 @@ def test_agents() -> None:
 
 
 def test_agents_are_the_same_in_postgresql() -> None:
-    with services() as backing, psycopg.connect(backing.database_url) as connection:
+    with backing_services() as backing, psycopg.connect(backing.database_url) as connection:
         cursor = connection.execute(spec.AGENTS_QUERY)
         names = [column.name for column in cursor.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in cursor]

@@ -16,7 +16,7 @@ from conformance.subject import EXAMPLES, Controlled, Subject, start
 from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.scratch import scratch
-from harness.services import services
+from harness.services import backing_services
 from harness.task import end_at_once_on_signals
 
 
@@ -41,7 +41,7 @@ def main(name: str, only: str | None, patience: float) -> None:
     inquiries = [one for one in inquiries if parts.issuperset(one.parts)]
     emit(event="asking", count=sum(len(one.ids) for one in inquiries))
     try:
-        with scratch("behaviours") as folder, services() as backing:
+        with scratch("behaviours") as folder, backing_services() as backing:
 
             def another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
                 return start(target, backing, folder, settings)

@@ -12,7 +12,7 @@ from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.processes import ending
 from harness.scratch import scratch
-from harness.services import services
+from harness.services import backing_services
 from harness.task import end_at_once_on_signals
 
 PATHS = {path: item["get"]["tags"][0] for path, item in spec.openapi()["paths"].items()}
@@ -43,7 +43,7 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
     with ExitStack() as held:
         try:
             folder = held.enter_context(scratch("conformance"))
-            backing = held.enter_context(services())
+            backing = held.enter_context(backing_services())
             subject = held.enter_context(start(target, backing, folder))
         except TaskError as error:
             emit(event="unstarted", message=str(error))

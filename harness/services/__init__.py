@@ -38,7 +38,7 @@ class Services:
 
 
 @contextmanager
-def services(env: Mapping[str, str] = os.environ) -> Iterator[Services]:
+def backing_services(env: Mapping[str, str] = os.environ) -> Iterator[Services]:
     """Run all three services, with the fixtures loaded.
 
     Those that ``env`` names in ``MONGODB_URL``, ``DATABASE_URL`` or ``SLOW_API_URL`` are used as
