@@ -1,4 +1,4 @@
-# The tasks of this repository: `./just` lists them
+# The repository's tasks: `./just` lists them
 
 set positional-arguments
 export INVOCATION_DIRECTORY := invocation_directory()
@@ -20,7 +20,7 @@ serve *ARGS: _environment
 conform *ARGS: _environment
     @exec {{ python }} -m conformance "$@"
 
-# Show how stacks behave where the contract leaves it to them: behaviours [NAME…]
+# Show how stacks behave where the contract does not decide: behaviours [NAME…]
 [no-exit-message]
 behaviours *ARGS: _environment
     @exec {{ python }} -m conformance.matrix "$@"
@@ -30,12 +30,12 @@ behaviours *ARGS: _environment
 bench *ARGS: _environment
     @exec {{ python }} -m bench "$@"
 
-# Show results as a page: report [RESULT…]
+# Write results as an HTML page: report [RESULT…]
 [no-exit-message]
 report *ARGS: _environment
     @exec {{ python }} -m bench.report "$@"
 
-# Say what changed from one result to another: compare BEFORE AFTER
+# Compare two results: compare BEFORE AFTER
 [no-exit-message]
 compare *ARGS: _environment
     @exec {{ python }} -m bench.compare "$@"
@@ -50,22 +50,22 @@ list *ARGS: _environment
 new *ARGS: _environment
     @exec {{ python }} -m harness new "$@"
 
-# Bring all that servers need: setup [NAME…]
+# Install and build all that servers need: setup [NAME…]
 [no-exit-message]
 setup *ARGS: _environment
     @exec {{ python }} -m harness setup "$@"
 
-# Say what this machine has and what is missing
+# Check this machine's prerequisites
 [no-exit-message]
 doctor *ARGS: _environment
     @exec {{ python }} -m harness doctor "$@"
 
-# Run the databases and the slow upstream alone
+# Run only the databases and the slow upstream
 [no-exit-message]
 services *ARGS: _environment
     @exec {{ python }} -m harness services "$@"
 
-# Put the databases back to the fixtures
+# Reset the databases to the fixtures
 [no-exit-message]
 reset *ARGS: _environment
     @{{ python }} -m harness reset "$@"
@@ -75,7 +75,7 @@ reset *ARGS: _environment
 images *ARGS: _environment
     @exec {{ python }} -m harness images "$@"
 
-# Test everything: harness, suite and servers; or a part in minutes: test quick
+# Test everything: harness, suite and servers; `test quick` runs a subset in minutes
 test *ARGS: lint
     @if [ "${1:-}" = quick ]; then shift; set -- -m quick "$@"; fi; exec {{ python }} -m pytest -o console_output_style=count "$@"
 
@@ -90,12 +90,12 @@ lint: _environment
     @exec .venv/bin/ruff format --check --quiet
     @exec .venv/bin/mypy
 
-# Put everything into its standard format
+# Fix style and formatting
 fmt: _environment
     @.venv/bin/ruff check --quiet --fix-only
     @.venv/bin/ruff format --quiet
 
-# Bring every Python lock up to date with what is asked for
+# Upgrade every Python lock file
 lock:
     @uv pip compile {{ lock }} --group dev --output-file requirements/project.txt pyproject.toml
     @for one in tools mongodb postgresql postgresql-tls node; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt"; done
@@ -103,14 +103,14 @@ lock:
 
 lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"
 
-# Scripts in .venv name its place: it is made again where the clone was moved.
+# Scripts in .venv contain its path: it is created again after the clone has moved.
 [no-exit-message]
 _environment:
     @pwd | cat - requirements/project.txt | cmp -s - .venv/.installed-from || exec just _install
 
 [no-exit-message]
 _install:
-    @[ -w . ] || { echo "error: cannot write to $(pwd): clone to a folder that this user may write to" >&2; exit 2; }
+    @[ -w . ] || { echo "error: cannot write to $(pwd): clone to a folder that this user can write to" >&2; exit 2; }
     @echo "installing the project's own packages (once)" >&2
     @if [ -f .venv/.installed-from ] && [ "$(head -n 1 .venv/.installed-from)" != "$(pwd)" ]; then rm -rf .venv; fi
     @exec uv venv --quiet --allow-existing --python '>=3.11' .venv

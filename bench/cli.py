@@ -25,9 +25,9 @@ from harness.console import progress_bar, result, say
 from harness.errors import UsageError
 from harness.locks import claim
 from harness.paths import RUN
-from harness.services import Services, services
+from harness.services import Services, backing_services
 from harness.task import reports_errors
-from harness.validation import faults
+from harness.validation import describe
 
 LATEST = "the last one that was not finished"
 
@@ -85,7 +85,7 @@ def main(
         targets = serving(what, find_targets(names or tuple(what.servers)))
     machine.raise_limits()
     prepare_generator(what.load)
-    with _alone(), services() as around:
+    with _alone(), backing_services() as around:
         if not resume:
             run = start(Path(workload or "").stem, what, targets, around, quick=quick)
         try:
@@ -131,7 +131,7 @@ def _changes(numbers: dict[str, str | float | None]) -> Changes:
     try:
         return Changes.model_validate(told)
     except ValidationError as error:
-        raise UsageError(f"--{faults(error, 'changes')}") from error
+        raise UsageError(f"--{describe(error, 'changes')}") from error
 
 
 def _numbers(name: str, text: str) -> list[float] | float:
@@ -149,7 +149,7 @@ def _case(text: str) -> Case:
     try:
         return Case.model_validate({"name": text, "settings": settings})
     except ValidationError as error:
-        raise UsageError(f"--case: {faults(error, 'case')}") from error
+        raise UsageError(f"--case: {describe(error, 'case')}") from error
 
 
 def _workload(name: str, changes: Changes, cases: tuple[str, ...], *, quick: bool) -> Workload:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from bench.workload import Model, Workload
 from harness.errors import UsageError
 from harness.paths import ROOT
-from harness.validation import faults
+from harness.validation import describe
 from harness.writing import write_whole
 
 SCHEMA = 1
@@ -251,7 +251,7 @@ def read(path: Path) -> Run:
     try:
         return Run.model_validate(told)
     except ValidationError as error:
-        raise UsageError(f"{path}: {faults(error, 'result')}") from error
+        raise UsageError(f"{path}: {describe(error, 'result')}") from error
 
 
 def find(name: str) -> Path:

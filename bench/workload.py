@@ -11,7 +11,7 @@ from harness.errors import UsageError
 from harness.hints import did_you_mean
 from harness.manifest import Part, Text
 from harness.paths import ROOT
-from harness.validation import faults
+from harness.validation import describe
 
 WORKLOADS = ROOT / "bench" / "workloads"
 
@@ -199,4 +199,4 @@ def _checked(told: dict[str, Any], where: str) -> Workload:
     try:
         return Workload.model_validate(told)
     except ValidationError as error:
-        raise UsageError(f"{where}: {faults(error, 'workload')}") from error
+        raise UsageError(f"{where}: {describe(error, 'workload')}") from error

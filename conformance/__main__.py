@@ -1,4 +1,4 @@
-"""The task that proves servers: ``python -m conformance``."""
+"""The task ``conform``: ``python -m conformance``."""
 
 import harness.quiet  # noqa: F401
 from conformance.cli import main

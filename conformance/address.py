@@ -1,4 +1,4 @@
-"""Where the URL of a database leads, and the same URL for a proxy or for another database."""
+"""The server that a database's URL leads to, and URLs for a proxy or another database."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +15,7 @@ from harness.errors import UsageError
 _TIMEOUT = 5
 
 Options = dict[str, str | None]
-"""Options of a URL to set, or to leave out where the value is None."""
+"""Options of a URL to set, or to remove where the value is None."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Address:
     host: str
     port: int
     direct: tuple[tuple[str, str | None], ...] = ()
-    """What to change among the URL's options to connect to this server alone."""
+    """Changes to the URL's options that make a client connect to this server only."""
     in_replica_set: bool = False
 
     def through(self, port: int, user: str | None = None) -> str:
-        """The URL for a proxy on a port of 127.0.0.1; with another user (``NAME:PASSWORD``)."""
+        """The URL for a proxy on a port of 127.0.0.1, optionally with another ``NAME:PASSWORD``."""
         parts = urlsplit(self.url)
         if user is None:
             user = parts.netloc.rpartition("@")[0]
@@ -43,7 +43,7 @@ class Address:
 
 @cache
 def mongodb(url: str) -> Address:
-    """The server of a MongoDB URL; of a replica set's, its primary."""
+    """The server of a MongoDB URL; the primary, if it is a replica set."""
     with pymongo.MongoClient[Any](url, serverSelectionTimeoutMS=_TIMEOUT * 1000) as client:
         in_replica_set = "setName" in client.admin.command("hello")
         try:
@@ -56,7 +56,7 @@ def mongodb(url: str) -> Address:
         direct |= {"replicaSet": None, "directConnection": "true"}
     if known["options"].get("tls") and host != "127.0.0.1":  # its certificate is for another name
         direct |= {"tls": "true", "tlsAllowInvalidHostnames": "true"}
-    if known["fqdn"] and known["username"]:  # mongodb+srv: DNS may have told it
+    if known["fqdn"] and known["username"]:  # mongodb+srv: DNS may have set it
         direct["authSource"] = known["options"].get("authSource", "admin")
     return Address(url, host, port, tuple(direct.items()), in_replica_set)
 
@@ -68,7 +68,9 @@ def postgresql(url: str) -> Address:
         host, port = connection.info.host, connection.info.port
         parameters = connection.info.get_parameters()
     if host.startswith("/"):
-        raise UsageError("DATABASE_URL names a socket: give a host, so that a proxy can stand in")
+        raise UsageError(
+            "DATABASE_URL names a socket: give a host, so that a proxy can be put before it"
+        )
     direct: Options = {"host": None, "hostaddr": None, "port": None}
     if parameters.get("sslmode") == "verify-full" and host != "127.0.0.1":
         direct["sslmode"] = "verify-ca"  # its certificate is for another name

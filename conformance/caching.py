@@ -1,4 +1,4 @@
-"""Whether a server asks its database at each request, told by what the database sends it."""
+"""Checks that a server reads its database for each request, by the bytes that it receives."""
 
 from conformance.expect import Mismatch
 from conformance.proxy import Proxy

@@ -1,7 +1,7 @@
-"""A deterministic corpus of requests whose answers the contract gives to the byte.
+"""A deterministic corpus of requests whose responses the contract defines to the byte.
 
-What a server answers to all of it is hashed into its fingerprint, the same for every server that
-serves the same parts of the contract.
+A server's responses to all of them are hashed into its fingerprint, which is the same for every
+server that serves the same parts of the contract.
 """
 
 import hashlib
@@ -19,29 +19,28 @@ from spec import Expected, media_types
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request by GET, and what the right answer is."""
+    """A GET request and its right response."""
 
     part: str
     target: str
 
     @property
     def expected(self) -> Expected:
-        """The right answer."""
+        """The right response."""
         return spec.expected(self.target)
 
 
 class Fingerprint:
-    """A hash over answers as they were received."""
+    """A hash of responses as they were received."""
 
     def __init__(self) -> None:
-        """Begin without an answer."""
+        """Start without a response."""
         self._digest = hashlib.sha256()
 
     def add(self, exchange: Exchange, response: Response) -> None:
-        """Add an answer: status, media type as the contract compares it, body.
+        """Add a response: its status, its media type as the contract compares it, its body.
 
-        Left out is what the contract leaves to the server: a media type where any will do, and the
-        ``detail`` of a problem that may have one.
+        A media type or a problem's ``detail`` that the contract leaves to the server is left out.
         """
         expected = exchange.expected
         media_type = media_types.compared(response.content_type, expected.media_type)
@@ -55,7 +54,7 @@ class Fingerprint:
 
 
 def corpus(parts: Iterable[str] = EXAMPLES) -> list[Exchange]:
-    """Every exchange that asks for nothing but these parts of the contract."""
+    """Every exchange of these parts of the contract."""
     return [exchange for exchange in _all() if exchange.part in set(parts)]
 
 
@@ -79,16 +78,16 @@ UNKNOWN_PATHS = (
     *("/agents/300", "/sleep/5", "/file/photo.jpg", "/favicon.ico", "/robots.txt", "/admin"),
     *("/.git/config", "/%C3%A9", "/" + "x" * 200),
 )
-"""Paths that no endpoint has."""
+"""Paths without an endpoint."""
 
 BAD_DOCS = ("", "Big", "medium", "1", "null", "small%20", "%22big%22", "%7B%22%24ne%22%3A1%7D")
 """Values of ``doc`` that are neither ``small`` nor ``big``."""
 
 NOT_NUMBERS = ("", "abc", "ten", "-1", "1x", "NaN", "null", "99999999999999999999")
-"""Values that are no integer, or out of every parameter's bounds."""
+"""Values that are not integers, or outside every parameter's bounds."""
 
 MISSING = ("nothing.txt", "PHOTO.JPG", "photo", "photo.jpg.txt", "%C3%A9.txt")
-"""Names that no file has."""
+"""Names of no file."""
 
 
 def _files(part: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the suite's processes report to the one that runs them: lines of JSON on stdout."""
+"""Events that the suite's processes report to their parent: lines of JSON on stdout."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from threading import Lock
 _OUTPUT = Lock()
 
 
-def tell(**event: object) -> None:
+def emit(**event: object) -> None:
     """Report an event."""
     with _OUTPUT:
         print(json.dumps(event), file=sys.__stdout__, flush=True)

@@ -1,4 +1,4 @@
-"""Comparisons that show what was expected, what came, and how to repeat the request."""
+"""Comparisons whose failures show the expected and the actual value, and repeat the request."""
 
 import re
 from collections.abc import Container
@@ -11,7 +11,7 @@ _SHOWN = 300
 
 
 class Mismatch(AssertionError):
-    """A response is not what the contract says."""
+    """A response differs from the contract."""
 
     def __init__(self, what: str, expected: object, got: object, response: Response) -> None:
         """Name the part of ``response`` that differs."""
@@ -47,13 +47,13 @@ def one_of(what: str, expected: Container[object], got: object, response: Respon
 
 
 def holds(what: str, expected: str, truth: bool, got: object, response: Response) -> None:
-    """Fail unless ``truth``; ``expected`` says in words what should be."""
+    """Fail unless ``truth``; ``expected`` describes it."""
     if not truth:
         raise Mismatch(what, expected, got, response)
 
 
 def answer(response: Response, expected: Expected) -> None:
-    """Fail unless the response is this one, to the byte."""
+    """Fail unless the response is as expected, to the byte."""
     same("status", expected.status, response.status, response)
     if expected.media_type is not None:
         media_type = media_types.compared(response.content_type, expected.media_type)
@@ -64,12 +64,12 @@ def answer(response: Response, expected: Expected) -> None:
 
 
 def right(response: Response) -> None:
-    """Fail unless the response is the right one to its request."""
+    """Fail unless the response is the right one for its request."""
     answer(response, spec.expected(response.request.target))
 
 
 def problem(response: Response, *statuses: int) -> None:
-    """Fail unless the response is the contract's problem of one of these statuses."""
+    """Fail unless the response is the contract's problem for one of these statuses."""
     one_of("status", statuses, response.status, response)
     detail = response.status not in (404, 405)
     expected = Expected(response.status, spec.PROBLEM, spec.problem(response.status), detail)
@@ -77,5 +77,5 @@ def problem(response: Response, *statuses: int) -> None:
 
 
 def without_detail(body: bytes) -> bytes:
-    """A problem without the ``detail`` that the contract leaves to the server, if it is last."""
+    """A problem without its ``detail``, if that is last: the contract leaves it to the server."""
     return re.sub(rb',"detail":"(?:[^"\\]|\\.)*"\}\Z', b"}", body)

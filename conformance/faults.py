@@ -1,7 +1,7 @@
-"""Which fault of a server each check catches.
+"""Declares the faults that each check catches.
 
-The names are those of the deliberately wrong server in the suite's own tests, which switches each
-of them on and shows that the checks that claim to catch it fail.
+The deliberately wrong server in the suite's own tests has these faults. The tests switch each one
+on and require that the checks that claim to catch it fail.
 """
 
 from collections.abc import Callable
@@ -13,5 +13,5 @@ Check = TypeVar("Check", bound=Callable[..., None])
 
 
 def catches(*faults: str) -> Callable[[Check], Check]:
-    """Say that a check fails for a server with any one of these faults."""
+    """Declare that a check fails for a server with any one of these faults."""
     return pytest.mark.catches(*faults)

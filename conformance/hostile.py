@@ -1,4 +1,4 @@
-"""Requests that are broken, and requests whose end can be read in two ways."""
+"""Broken requests, and requests whose end is ambiguous."""
 
 
 def _get(*fields: bytes, line: bytes = b"GET /index HTTP/1.1", body: bytes = b"") -> bytes:
@@ -33,9 +33,9 @@ BROKEN: dict[str, bytes] = {
     "bad-chunk-size": _get(b"Transfer-Encoding: chunked", body=b"zz\r\n0\r\n\r\n"),
     "unknown-coding": _get(b"Transfer-Encoding: nonsense"),
 }
-"""Requests that RFC 9112 does not allow, or that are larger than most servers take.
+"""Requests that RFC 9112 does not allow, or that are larger than most servers accept.
 
-All that can be taken for a request ask for ``/index``: a 200 shows that one was.
+All that can be understood ask for ``/index``: a 200 shows that a server did.
 """
 
 HIDDEN = b"GET /json HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -53,7 +53,7 @@ def _chunked(body: bytes) -> bytes:
 _LENGTH = b"Content-Length: %d"
 _END = b"0\r\n\r\n"
 _BOTH = _END + HIDDEN
-"""All of it is the body by its length; of chunks, only the beginning is."""
+"""By its length, all of this is the body; read as chunks, only the beginning is."""
 
 AMBIGUOUS: dict[str, bytes] = {
     "length-and-chunked": _post(_LENGTH % len(_BOTH), b"Transfer-Encoding: chunked", body=_BOTH),
@@ -74,10 +74,10 @@ AMBIGUOUS: dict[str, bytes] = {
     "chunk-size-with-sign": _chunked(b"+5\r\nhello\r\n" + _BOTH),
     "chunk-size-with-prefix": _chunked(b"0x5\r\nhello\r\n" + _BOTH),
     "lf-after-chunk-size": _chunked(b"0\n\r\n" + HIDDEN),
-    # With the line feed as the end of the line, what is hidden is the data of the second chunk.
+    # If the line feed ends the line, the data of the second chunk is the hidden request.
     "lf-in-chunk-extension": _chunked(b"2;a\nxx\r\n%x\r\n%s\r\n" % (len(_BOTH), _BOTH) + _END),
-    # Some skip the two bytes behind the data unseen, some the rest of the line.
+    # After the data some servers skip two bytes unread, others the rest of the line.
     "chunk-without-crlf": _chunked(b"5\r\nhello!\n" + _BOTH),
     "request-in-trailer": _chunked(b"0\r\nX-A: b\r\n" + HIDDEN),
 }
-"""Requests whose end can be read in two ways, one of which hides a second request in them."""
+"""Requests whose end is ambiguous: read in one of two ways, they hide a second request."""

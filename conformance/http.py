@@ -1,7 +1,7 @@
-"""An HTTP/1.1 client that hides nothing: it sends the bytes it is given, and reads strictly.
+"""An HTTP/1.1 client that sends any bytes, and reads strictly.
 
-Requests are written as they are told, however wrong they may be. Responses are parsed by h11, which
-refuses what RFC 9112 forbids.
+Requests are sent unchanged, however wrong they are. Responses are parsed by h11, which refuses
+those that violate RFC 9112.
 """
 
 import contextlib
@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 import h11
 
 TIMEOUT = 10.0
-"""Seconds that a response may take, unless a request says otherwise."""
+"""Seconds that a response may take by default."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it goes out."""
+    """A request as it is sent."""
 
     target: str = "/index"
     method: str = "GET"
@@ -28,9 +28,9 @@ class Request:
     version: str = "1.1"
 
     def encode(self, host: str) -> bytes:
-        """Its bytes; ``Host`` and ``Content-Length`` are added where they are due.
+        """Its bytes; ``Host`` and ``Content-Length`` are added where they are missing.
 
-        With ``Transfer-Encoding`` the body goes out as one chunk.
+        With ``Transfer-Encoding`` the body is sent as one chunk.
         """
         names = {name.lower() for name, _ in self.headers}
         lines = [f"{self.method} {self.target} HTTP/{self.version}"]
@@ -45,7 +45,7 @@ class Request:
         return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
     def curl(self, url: str) -> str:
-        """A command that repeats it."""
+        """A ``curl`` command that repeats it."""
         words = ["curl", "-i", "--path-as-is"]
         words += ["--head"] if self.method == "HEAD" else []
         words += ["--request", self.method] if self.method not in ("GET", "HEAD") else []
@@ -58,7 +58,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """A response as it came in."""
+    """A response as it was received."""
 
     request: Request
     version: str
@@ -69,23 +69,23 @@ class Response:
     """A command that repeats the request."""
 
     def header(self, name: str) -> str | None:
-        """The value of a header, its fields joined as RFC 9110, section 5.3 has it."""
+        """The value of a header, its fields combined as in RFC 9110, section 5.3."""
         values = [value for key, value in self.headers if key == name.lower()]
         return ", ".join(values) if values else None
 
     @property
     def content_type(self) -> str | None:
-        """The ``Content-Type``, if there is one."""
+        """The ``Content-Type``, if any."""
         return self.header("Content-Type")
 
 
 class NoAnswer(AssertionError):
-    """No response came where one was due; it says to which request."""
+    """A request got no response."""
 
     what = ""
 
     def __init__(self, request: "Request", repeat: str) -> None:
-        """Name the request, and a command that repeats it."""
+        """Take the request, and a command that repeats it."""
         self.repeat = repeat
         super().__init__(
             f"{request.method} {request.target[:300]}\nexpected  a response\ngot       {self.what}"
@@ -105,7 +105,7 @@ class Silence(NoAnswer):
 
 
 class Garbled(AssertionError):
-    """What came is not an HTTP response that RFC 9112 allows."""
+    """The server sent something that is not a valid HTTP response (RFC 9112)."""
 
 
 class Connection:
@@ -131,7 +131,7 @@ class Connection:
         self.socket.sendall(data)
 
     def request(self, request: Request) -> Response:
-        """Send a request and read its response, which may come before all is sent."""
+        """Send a request and read its response, which may come before the request's end."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.send(request.encode(f"{self.host}:{self.port}"))
         return self.receive(request)
@@ -179,7 +179,7 @@ class Connection:
         )
 
     def _feed(self, parser: h11.Connection, *, started: bool) -> bool:
-        """Read once; False if the connection ends where a response would have begun."""
+        """Read once; False if the connection ends before the response begins."""
         try:
             data = self.socket.recv(1 << 16)
         except ConnectionResetError:
@@ -190,10 +190,10 @@ class Connection:
         return True
 
     def require_end(self, response: Response) -> None:
-        """Fail if something comes after the end of the last response that was asked for.
+        """Fail if the server sends anything after the end of the last response.
 
-        A body where none is due may come late, but before the answer to another request, or the end
-        of the connection.
+        A body that must not be there may come late, but before the response to another request or
+        the end of the connection.
         """
         if not self._rest and (response.request.method == "HEAD" or response.status == 304):
             self._rest = self._late_body(response)
@@ -208,13 +208,13 @@ class Connection:
             if (response.header("Connection") or "").lower() != "close":
                 last = Request("/index", headers=(("Connection", "close"),))
                 self.send(last.encode(f"{self.host}:{self.port}"))
-            came = self.socket.recv(1 << 16)
+            data = self.socket.recv(1 << 16)
         except OSError:
             return b""
-        return b"" if came.startswith(b"HTTP/1.") else came
+        return b"" if data.startswith(b"HTTP/1.") else data
 
     def read_to_end(self) -> bytes:
-        """What comes until the server closes, or is silent for a second after it has answered."""
+        """All bytes until the server closes, or is silent for a second after its first bytes."""
         first = self.read_some()
         return first + self.read_raw(1) if first else b""
 
@@ -225,16 +225,16 @@ class Connection:
         except ConnectionResetError:
             return b""
 
-    def has_come(self) -> bool:
-        """Whether there are bytes to read, or the end."""
+    def is_readable(self) -> bool:
+        """Whether there are bytes to read, or the end of the connection."""
         return bool(self._rest or select.select([self.socket], [], [], 0)[0])
 
     def is_over(self) -> bool:
-        """Whether the server has closed the connection while nothing was due."""
-        return not self._rest and self.has_come()
+        """Whether the server has closed an idle connection."""
+        return not self._rest and self.is_readable()
 
     def read_raw(self, timeout: float) -> bytes:
-        """What comes until the server closes or is silent for ``timeout`` seconds."""
+        """All bytes until the server closes or is silent for ``timeout`` seconds."""
         data, self._rest = bytearray(self._rest), b""
         self.socket.settimeout(timeout)
         with contextlib.suppress(TimeoutError, ConnectionResetError):
@@ -243,7 +243,7 @@ class Connection:
         return bytes(data)
 
     def is_closed_within(self, seconds: float) -> bool:
-        """Whether the server closes, without another byte, in that time."""
+        """Whether the server closes within that time, without sending another byte."""
         if self._rest:
             return False
         deadline = time.monotonic() + seconds

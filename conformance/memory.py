@@ -1,4 +1,4 @@
-"""How much memory a server takes while it sends a big body, as a class."""
+"""Classifies the memory that a server uses while it sends a big body."""
 
 import contextlib
 import math
@@ -16,19 +16,19 @@ from conformance.subject import Controlled
 _MB = 1 << 20
 _ONE = {"a part of it": 80, "all of it": math.inf}
 _TEN = {"under 100 MB": 100, "under 800 MB": 800, "more": math.inf}
-"""Classes between which there is room: what is not passed on at once is held whole (100 MB), or by
+"""Classes that lie well apart: a server that does not stream holds the whole body (100 MB), or
 batches of 16 MB, as MongoDB sends them."""
 
 _WARM_UP = 20
-"""Requests for something small, after which a server is as big as little work makes it."""
+"""Small requests, after which a server has its idle size."""
 _HEAD = 4096
-"""Bytes that are more than a response's head."""
+"""More bytes than a response's head has."""
 _LOOK = 0.1
-"""Seconds from one look at the memory to the next."""
+"""Seconds between samples of the memory."""
 _STILL = 1.0
-"""Seconds after which a server that neither grows nor reads holds all that it will hold."""
+"""Seconds without growth or reading after which a server counts as having read all it will."""
 _PATIENCE = 14.0
-"""Seconds after which it is taken as it is."""
+"""Seconds after which sampling ends in any case."""
 
 
 def for_one(small: str, big: str, lab: Lab) -> str:
@@ -42,7 +42,7 @@ def for_ten(small: str, big: str, lab: Lab) -> str:
 
 
 class _Meter:
-    """By how many bytes a server's processes have grown, at the most, since this was made."""
+    """The peak growth of a server's processes, in bytes, since this was created."""
 
     def __init__(self, server: Controlled) -> None:
         self._pids, self._database = server.pids(), server.mongodb
@@ -60,20 +60,20 @@ class _Meter:
 
     @property
     def is_still(self) -> bool:
-        """Whether they have neither grown nor read from the database for a while."""
+        """Whether for a while they have neither grown nor read from the database."""
         return time.monotonic() - self._since > _STILL
 
     def _peak(self) -> int:
-        """The most memory that each has had resident."""
+        """The sum of their peak resident sizes."""
         found = [Path(f"/proc/{pid}/status").read_text() for pid in self._pids]
         peaks = [re.search(r"VmHWM:\s*(\d+) kB", status) for status in found]
         return sum(int(peak[1]) << 10 for peak in peaks if peak)
 
 
 def _grown(lab: Lab, small: str, big: str, clients: int, classes: dict[str, float]) -> str:
-    """On a server of its own, so that it is the same whatever has been asked before.
+    """Measure on a new server, so that earlier requests do not matter.
 
-    Once all clients have got something, a server grows until it has read ahead as far as it will.
+    Once all clients have received something, a server grows until it stops reading ahead.
     """
     enough = max(filter(math.isfinite, classes.values())) * _MB
     with lab.start() as server, ExitStack() as held:

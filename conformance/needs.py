@@ -1,15 +1,15 @@
-"""What a check needs of the server that it is run on."""
+"""Marks for what a check needs from the server under test."""
 
 import pytest
 
 from conformance.subject import EXAMPLES
 
 control = pytest.mark.control
-"""A server that we started ourselves, and what is around it."""
+"""Needs a server that the suite started, with its databases."""
 
 
 def serves(*parts: str) -> pytest.MarkDecorator:
-    """Endpoints of these parts of the contract."""
+    """Needs the endpoints of these parts of the contract."""
     return pytest.mark.serves(*parts)
 
 
@@ -17,4 +17,4 @@ each_endpoint = pytest.mark.parametrize(
     "target",
     [pytest.param(target, marks=serves(part), id=part) for part, target in EXAMPLES.items()],
 )
-"""Run once for an example of each endpoint, as the argument ``target``."""
+"""Runs a check once for an example of each endpoint, the argument ``target``."""

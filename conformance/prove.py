@@ -1,4 +1,4 @@
-"""Examines several servers, shows the progress, and keeps what was found."""
+"""Runs the suite on several servers, shows progress, and keeps the verdicts."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,23 +18,23 @@ from harness.paths import ROOT
 from harness.scratch import scratch
 from spec.behaviours import questions
 
-Subject = Target | str
-"""One of our servers, or the address of any."""
+TargetOrUrl = Target | str
+"""A deployment to start, or the address of a running server."""
 
 
 class Proof:
     """The suite on several servers; ``verdicts`` grows as they finish."""
 
     def __init__(self, options: Sequence[str] = (), *, record: bool = False) -> None:
-        """Take pytest's options, and whether what is observed is to be recorded."""
+        """Take pytest's options, and whether to record observed behaviours."""
         self.options, self.recording = list(options), record
         self.verdicts: list[Verdict] = []
 
-    def run(self, subjects: Sequence[Subject], jobs: int = 2) -> list[Verdict]:
-        """Examine servers, ``jobs`` at once; services must be there.
+    def run(self, subjects: Sequence[TargetOrUrl], jobs: int = 2) -> list[Verdict]:
+        """Examine servers, ``jobs`` at once; services must be running.
 
-        The verdict on one of ours is kept, unless options leave checks out. Ctrl-C stops what is
-        under way; ``verdicts`` then has all that was found.
+        Verdicts on deployments are kept, unless options leave checks out. Ctrl-C stops running
+        examinations; ``verdicts`` then has the results so far.
         """
         self.verdicts = [_empty(subject) for subject in subjects]
         self._build(_targets(subjects))
@@ -62,7 +62,7 @@ class Proof:
         return self.verdicts
 
     def _build(self, targets: Sequence[Target]) -> None:
-        """Build the servers; what cannot be built has its reason as its verdict."""
+        """Build the servers; an error becomes the verdict of the server."""
         for server in {one.server.folder: one.server for one in targets}.values():
             try:
                 build(server)
@@ -72,7 +72,7 @@ class Proof:
                         verdict.error, verdict.unstarted = str(error), True
 
     def _prepare(
-        self, subject: Subject, verdict: Verdict, logs: Path, bar: Progress
+        self, subject: TargetOrUrl, verdict: Verdict, logs: Path, bar: Progress
     ) -> Examination:
         name = verdict.target
         task = bar.add_task(name, total=None, note="", start=False, visible=False)
@@ -86,7 +86,7 @@ class Proof:
         log = logs / f"{name.replace('/', '--').replace(':', '-')}.log"
         return Examination(where, verdict, log, progress)
 
-    def _examine(self, subject: Subject, examination: Examination, bar: Progress) -> None:
+    def _examine(self, subject: TargetOrUrl, examination: Examination, bar: Progress) -> None:
         verdict = examination.verdict
         whole = not self.options
         if not verdict.unstarted:
@@ -114,21 +114,21 @@ class Proof:
         console.print(f"{outcome}  {verdict.target}", style=style)
 
 
-def prove(subjects: Sequence[Subject]) -> list[Verdict]:
+def prove(subjects: Sequence[TargetOrUrl]) -> list[Verdict]:
     """Examine servers with the whole suite."""
     return Proof().run(subjects)
 
 
-def _targets(subjects: Sequence[Subject]) -> list[Target]:
+def _targets(subjects: Sequence[TargetOrUrl]) -> list[Target]:
     return [subject for subject in subjects if isinstance(subject, Target)]
 
 
-def _empty(subject: Subject) -> Verdict:
+def _empty(subject: TargetOrUrl) -> Verdict:
     if isinstance(subject, Target):
         return Verdict(subject.name, ours=subject.server.is_in(ROOT))
     return Verdict(subject, ours=False)
 
 
-def _slowness(subject: Subject) -> float:
-    """What takes long to warm up takes long to examine, and begins first."""
+def _slowness(subject: TargetOrUrl) -> float:
+    """Servers that take long to warm up take long to examine, and start first."""
     return subject.deployment.warmup if isinstance(subject, Target) else 0

@@ -1,6 +1,6 @@
-"""A TCP proxy between a server and its database: it counts, and it can play an outage.
+"""A TCP proxy between a server and its database: it counts, and it can simulate an outage.
 
-Every run has proxies of its own, so that an outage touches no other task that uses the database.
+Every run has proxies of its own, so that an outage does not affect other tasks.
 """
 
 import asyncio
@@ -28,17 +28,17 @@ class Proxy:
         self._flowing = asyncio.Event()
         self.port = 0
         self.delay = 0.0
-        """Seconds for which each piece of what the database sends is held up."""
+        """Seconds by which all data from the database is delayed."""
         self.connections = 0
-        """How many the server has opened."""
+        """Connections that the server has opened."""
         self.open = 0
-        """How many of them are open now."""
+        """Connections that are open now."""
         self.most = 0
-        """The most that were open at once."""
+        """The most connections that were open at once."""
         self.sent = 0
-        """Bytes that the server has sent, whether they were passed on or not."""
+        """Bytes sent by the server, forwarded or not."""
         self.received = 0
-        """Bytes that the database has sent."""
+        """Bytes sent by the database."""
 
     @property
     def url(self) -> str:
@@ -51,7 +51,7 @@ class Proxy:
 
     @contextmanager
     def running(self) -> Iterator["Proxy"]:
-        """Forward for a while, in a thread of its own."""
+        """Forward during the block, in a thread of its own."""
         thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         with _reserved_port() as self.port:
             thread.start()
@@ -65,14 +65,14 @@ class Proxy:
                 self._loop.close()
 
     def set(self, state: State) -> None:
-        """Forward; or refuse connections and cut those there are; or hold back all that is sent.
+        """Forward; or refuse new connections and cut open ones; or hold back all data.
 
-        What was held back is forwarded as soon as the proxy is open again.
+        Data that was held back is forwarded as soon as the proxy is open again.
         """
         self._call(self._set(state))
 
     def cut(self) -> None:
-        """Cut the connections that there are; new ones are forwarded."""
+        """Cut all open connections; new ones are forwarded."""
         self._call(self._cut())
 
     def _call(self, coroutine: Coroutine[None, None, None]) -> None:
@@ -162,10 +162,9 @@ class Proxy:
 
 @contextmanager
 def _reserved_port() -> Iterator[int]:
-    """A loopback port that nobody else is given.
+    """A loopback port that no other program can get.
 
-    The socket is bound and does not listen: whoever connects while nothing else listens there is
-    refused.
+    Its socket is bound but does not listen: connections are refused unless the proxy listens.
     """
     with socket.socket() as placeholder:
         placeholder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)

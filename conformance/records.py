@@ -1,6 +1,6 @@
-"""What was observed of a server and is kept beside it: ``behaviours.json``.
+"""The recorded behaviours of a server, kept in its folder as ``behaviours.json``.
 
-One object a deployment: ``answers`` by question, and ``seen_on``, the versions of what gave them.
+One object per deployment: ``answers`` by question, and ``seen_on``, the versions that gave them.
 Written by ``just conform NAME --record``, never by hand.
 """
 
@@ -28,7 +28,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Change:
-    """An answer that is not what is recorded."""
+    """An answer that differs from the record."""
 
     question: str
     recorded: str | None
@@ -48,7 +48,7 @@ def read(server: Server) -> dict[str, Record]:
 
 
 def write(target: Target, answers: Mapping[str, str]) -> Path:
-    """Replace the record of one deployment; the others stay, but for those that are gone."""
+    """Replace the record of one deployment; remove those of deployments that no longer exist."""
     deployments = [one.name for one in target.server.manifest.deployment]
     records = {name: vars(one) for name, one in read(target.server).items() if name in deployments}
     records[target.deployment.name] = {"answers": dict(answers), "seen_on": seen_on(target)}
@@ -64,7 +64,7 @@ def seen_on(target: Target) -> dict[str, str]:
 
 
 def changes(record: Record, answers: Mapping[str, str]) -> list[Change]:
-    """What differs from the record, in the order of the questions."""
+    """The answers that differ from the record, in the order of the questions."""
     return [
         Change(id, record.answers.get(id), answers.get(id))
         for id in [*questions(), *(set(record.answers) - set(questions()))]
@@ -73,7 +73,7 @@ def changes(record: Record, answers: Mapping[str, str]) -> list[Change]:
 
 
 def upgrades(record: Record, target: Target) -> list[str]:
-    """The packages whose version is no longer that of the record, each in a few words."""
+    """The packages whose version differs from the record, as ``NAME OLD → NEW``."""
     now = seen_on(target)
     return [
         f"{name} {record.seen_on.get(name, 'not there')} → {now.get(name, 'not there')}"

@@ -1,4 +1,4 @@
-"""Shows what was found: a table and the failures, JSON, JUnit XML."""
+"""Shows verdicts: a table with the failures, JSON, JUnit XML."""
 
 import json
 import textwrap
@@ -17,7 +17,7 @@ from harness.writing import write_whole
 from spec.behaviours import questions
 
 _MOST = 20
-"""Failures that are shown in full for one server."""
+"""The most failures that are shown in full for one server."""
 
 _RATINGS = ("risky", "plain", "good")
 _STYLES = {"risky": "bold red", "plain": "", "good": "green"}
@@ -50,11 +50,11 @@ def show(verdicts: Sequence[Verdict], console: Console) -> None:
 
 
 def _required(verdict: Verdict) -> Text:
-    asked = [check for check in verdict.checks if check.outcome != "skipped"]
+    run = [check for check in verdict.checks if check.outcome != "skipped"]
     if not verdict.failures:
-        return Text(f"{len(asked)} passed" if asked else "-", style="green")
+        return Text(f"{len(run)} passed" if run else "-", style="green")
     parts = ", ".join(dict.fromkeys(check.part for check in verdict.failures))
-    return Text(f"{len(verdict.failures)} of {len(asked)} failed: {parts}", style="bold red")
+    return Text(f"{len(verdict.failures)} of {len(run)} failed: {parts}", style="bold red")
 
 
 def _behaviours(verdict: Verdict) -> Text:
@@ -79,7 +79,7 @@ def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
     lacking = _lacking(verdict)
     if lacking:
         lacks = ", ".join(lacking.values())
-        yield f"\n{verdict.target} lacks {lacks}: every check of them failed", "red"
+        yield f"\n{verdict.target} lacks {lacks}: all their checks failed", "red"
     shown = [check for check in verdict.failures if check.part not in lacking]
     log = ""
     for check in shown[:_MOST]:
@@ -89,7 +89,7 @@ def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
             yield f"repeat    {check.repeat}", ""
         if check.log not in ("", log):
             log = check.log
-            yield f"the server's log by then:\n{textwrap.indent(log, '  ')}", "dim"
+            yield f"the end of the server's log:\n{textwrap.indent(log, '  ')}", "dim"
     if len(shown) > _MOST:
         yield f"\nand {len(shown) - _MOST} more failures of {verdict.target} (--json)", ""
     if verdict.left_out:
@@ -99,7 +99,7 @@ def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 
 def _lacking(verdict: Verdict) -> dict[str, str]:
-    """Endpoints of which nothing works, by part, where there are others that do."""
+    """Endpoints, by part, whose checks have all failed."""
     failed = Counter(check.part for check in verdict.failures)
     every = Counter(check.part for check in verdict.checks if check.outcome != "skipped")
     return {
@@ -113,11 +113,11 @@ def _changes(verdict: Verdict) -> Iterator[tuple[str, str]]:
     for change in verdict.changes:
         question = questions().get(change.question)
         yield f"\n{verdict.target} · behaviour · {change.question}", "bold red"
-        yield question.text if question else "no such question any more", ""
+        yield question.text if question else "this question no longer exists", ""
         yield f"recorded  {change.recorded or 'nothing'}\nseen      {change.seen or 'nothing'}", ""
     if verdict.changes:
-        yield f"\n{verdict.target}: other versions than recorded: {_listed(verdict.upgrades)}", ""
-        yield f"if that is what it does now: just conform {verdict.target} --record", ""
+        yield f"\n{verdict.target}: versions that changed: {_listed(verdict.upgrades)}", ""
+        yield f"to accept these answers: just conform {verdict.target} --record", ""
     for id, error in verdict.unanswered.items():
         yield f"\n{verdict.target} · behaviour · {id}: no answer: {error}", "bold red"
 
@@ -127,10 +127,10 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def _foreign(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    """All that was observed of a server that is not ours, what is risky first."""
+    """The observed behaviours of a server that is not ours, risky ones first."""
     if verdict.ours or not verdict.behaviours:
         return
-    yield f"\n{verdict.target} behaves like this (asked of what it has):", "bold"
+    yield f"\n{verdict.target} behaves like this (in the parts that it serves):", "bold"
     for rating in _RATINGS:
         for id, answer in verdict.behaviours.items():
             listed = questions()[id].answers[answer]
@@ -155,7 +155,7 @@ def as_json(verdicts: Sequence[Verdict]) -> str:
 
 
 def write_junit(verdicts: Sequence[Verdict], path: Path) -> None:
-    """The checks as JUnit XML: a suite a server, a case a check."""
+    """The checks as JUnit XML: a suite per server, a case per check."""
     root = ElementTree.Element("testsuites")
     for verdict in verdicts:
         suite = ElementTree.SubElement(

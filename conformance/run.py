@@ -17,20 +17,20 @@ from harness.processes import ending, spawn, stop
 CHECKS = ROOT / "conformance" / "contract"
 
 WAITING = (("availability", "process"), ("concurrency", "slow_api", "sleep"))
-"""Parts whose checks mostly wait: each group is run beside the rest, on an instance of its own."""
+"""Parts whose checks mostly wait: each group runs in parallel, on an instance of its own."""
 
 _NOTHING_TO_RUN = 5
-"""The exit status of pytest when a selection leaves no check."""
+"""pytest's exit status if no check is selected."""
 
 Progress = Callable[[int, int, str], None]
-"""Called with the checks that are done, all there are, and the name of the last."""
+"""Called with the number of finished checks, the total, and the name of the last."""
 
 
 class Examination:
     """The suite on one server."""
 
     def __init__(self, target: str, verdict: Verdict, log: Path, progress: Progress) -> None:
-        """Take a target's path or an address, and the verdict to fill in."""
+        """Take a deployment's path or an address, and the verdict to fill in."""
         self.where = ["--target", target]
         self.verdict, self.log, self.progress = verdict, log, progress
         self._total = self._checked = 0
@@ -39,7 +39,7 @@ class Examination:
         self._ended = False
 
     def run(self, options: Sequence[str] = (), *, behaviours: bool = True) -> None:
-        """Run every check, and ask every question, all at once."""
+        """Run every check and ask every question, in parallel."""
         parts = sorted(path.stem.removeprefix("test_") for path in CHECKS.glob("test_*.py"))
         waiting = {part for group in WAITING for part in group}
         groups = (*WAITING, tuple(part for part in parts if part not in waiting))
@@ -53,7 +53,7 @@ class Examination:
         self.verdict.checks.sort(key=lambda check: parts.index(check.part))
 
     def ask_again(self, questions: Sequence[str]) -> None:
-        """Ask these questions once more, now that nothing else is asked; the last answer counts."""
+        """Ask these questions again, with nothing else running; the last answer counts."""
         for id in questions:
             self.verdict.behaviours.pop(id, None)
             self.verdict.unanswered.pop(id, None)
@@ -61,7 +61,7 @@ class Examination:
         self._run("behaviours-again", [*asking, "--only", ",".join(questions)])
 
     def end(self) -> None:
-        """Stop it wherever it is; what was found so far stays in the verdict."""
+        """Stop it; the results so far stay in the verdict."""
         with self._lock:
             self._ended = True
             processes = list(self._processes)
@@ -74,7 +74,7 @@ class Examination:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it was stopped before its end."""
+        """Whether it was stopped early."""
         return self._ended
 
     def _checks(self, parts: Sequence[str], options: Sequence[str]) -> list[str]:

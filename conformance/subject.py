@@ -1,4 +1,4 @@
-"""The server that is tested."""
+"""The server under test."""
 
 import os
 import uuid
@@ -38,7 +38,7 @@ EXAMPLES: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Subject:
-    """A server at an address, be it ours or not."""
+    """A server at an address, ours or not."""
 
     host: str
     port: int
@@ -58,7 +58,7 @@ class Subject:
         return cls(parts.hostname, parts.port or 80)
 
     def keeps(self, response: Response) -> bool:
-        """Whether the connection of a response takes another request."""
+        """Whether the connection of a response accepts another request."""
         return (response.header("Connection") or "").lower() != "close"
 
     def connect(self, timeout: float = TIMEOUT) -> Connection:
@@ -84,7 +84,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Controlled(Subject):
-    """A server that we started, with all around it under our control."""
+    """A server that we started, with its databases, files and settings under our control."""
 
     target: Target = field(kw_only=True)
     process: Running = field(kw_only=True)
@@ -96,20 +96,20 @@ class Controlled(Subject):
 
     @property
     def deployment(self) -> Deployment:
-        """What the manifest says of how it runs."""
+        """Its deployment in the manifest."""
         return self.target.deployment
 
     def keeps(self, response: Response) -> bool:
-        """Not where the manifest says that it closes after each response, announced or not."""
+        """False if the manifest says that it closes after each response, announced or not."""
         return self.deployment.keep_alive and super().keeps(response)
 
     def processes(self) -> list[psutil.Process]:
-        """Its processes, the first one first."""
+        """Its processes, the parent first."""
         leader = psutil.Process(self.process.process.pid)
         return [leader, *leader.children(recursive=True)]
 
     def pids(self) -> set[int]:
-        """The ids of its processes that are alive."""
+        """The ids of its live processes."""
         try:
             return {one.pid for one in self.processes() if one.status() != psutil.STATUS_ZOMBIE}
         except psutil.NoSuchProcess:
@@ -117,7 +117,7 @@ class Controlled(Subject):
 
 
 Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]
-"""Starts a deployment once more with other settings."""
+"""Starts another instance of a deployment with other settings."""
 
 _making = Lock()
 
@@ -126,7 +126,7 @@ _making = Lock()
 def start(
     target: Target, services: Services, folder: Path, settings: Mapping[str, str] | None = None
 ) -> Iterator[Controlled]:
-    """Start a server between proxies, with files of its own, for the length of the block."""
+    """Start a server behind proxies to its databases, with files of its own; stop it at the end."""
     files = folder / "files"
     with _making:
         if not files.exists():
@@ -165,14 +165,14 @@ def start(
 
 
 def _require_proxy(subject: Controlled) -> None:
-    """Refuse a server whose driver looks for the members of a replica set by itself."""
+    """Refuse a server whose driver connects to the members of a replica set by itself."""
     before = subject.mongodb.received
     subject.ask("/mongo?doc=big")
     if subject.mongodb.received - before < len(spec.json_body(spec.article("big"))) // 2:
         raise UsageError(
             "cannot be tested with a replica set: its MongoDB driver "
-            "connects to the members past the suite's proxy; leave MONGODB_URL unset, or name a "
-            "mongod that is in no set"
+            "connects to the members and avoids the suite's proxy; leave MONGODB_URL unset, or "
+            "name a mongod outside of a set"
         )
 
 
@@ -184,12 +184,12 @@ BIG = 100 * 1024 * 1024
 
 
 def fresh_name(extension: str) -> str:
-    """A file's name that no other run uses."""
+    """A file name that no other run uses."""
     return f"{uuid.uuid4().hex}.{extension}"
 
 
 def make_files(folder: Path) -> None:
-    """Fill a folder with the fixtures, and with what servers differ in."""
+    """Fill a folder with the fixtures, and with files that servers handle differently."""
     folder.mkdir()
     (folder / "folder.txt").mkdir()
     (folder.parent / "outside.txt").write_bytes(SECRET)

@@ -1,4 +1,4 @@
-"""Verdicts: what passed, with a hash of all that it depends on."""
+"""Verdicts: the suite's results for a deployment, with a hash of all that they depend on."""
 
 import ast
 import hashlib
@@ -15,7 +15,7 @@ from harness.sources import source_files
 from harness.writing import write_whole
 
 _BESIDE = {records.NAME, "README.md"}
-"""Files of a server that say what it is, and change nothing of it."""
+"""Files that describe a server and do not change what it does."""
 
 _SUITE = ("spec", "harness", "conformance", "requirements")
 
@@ -27,20 +27,20 @@ class Check:
     part: str
     name: str
     outcome: str
-    """``passed``, ``failed`` or ``skipped``: not to be asked of this server."""
+    """``passed``, ``failed`` or ``skipped`` (not applicable to this server)."""
     seconds: float = 0.0
     message: str = ""
-    """What was expected and what came."""
+    """The expected and the actual value."""
     repeat: str = ""
     """A command that repeats the request."""
     where: str = ""
     log: str = ""
-    """The last lines that the server wrote before the check failed."""
+    """The last lines of the server's log before the check failed."""
 
 
 @dataclass
 class Verdict:
-    """What the suite found of one server in one deployment."""
+    """The suite's results for one deployment."""
 
     target: str
     state: str = ""
@@ -49,18 +49,18 @@ class Verdict:
     behaviours: dict[str, str] = field(default_factory=dict)
     """The answer to each question that was asked."""
     unanswered: dict[str, str] = field(default_factory=dict)
-    """Questions to which there is no answer, and why."""
+    """Questions without an answer, and why."""
     changes: list[records.Change] = field(default_factory=list)
-    """Answers that are not what is recorded."""
+    """Answers that differ from the record."""
     upgrades: list[str] = field(default_factory=list)
-    """Versions that are not those of the record, where answers changed."""
+    """Versions that differ from the record, if answers changed."""
     ours: bool = True
-    """Whether it is one of this repository's servers, whose answers have to be recorded."""
+    """Whether it is one of this repository's servers, whose answers must be recorded."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Checks that were not run, counted by part."""
     fingerprint: str | None = None
     error: str = ""
-    """Why the suite did not come to its end."""
+    """Why the suite did not complete."""
     unstarted: bool = False
     """Whether that is because the server could not be built or started."""
     finished: str = ""
@@ -73,16 +73,16 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether all that was run passed, to the end."""
+        """Whether the suite completed and every check passed."""
         wrong = self.error or self.failures or self.changes or (self.ours and self.unanswered)
         return bool(self.checks and self.finished) and not wrong
 
     def finish(self) -> None:
-        """Say that the suite came to its end."""
+        """Record that the suite completed."""
         self.finished = datetime.now(UTC).isoformat(timespec="seconds")
 
     def compare(self, target: Target) -> None:
-        """Note what differs from the record, if it is one of ours; without one, everything does."""
+        """Note differences from the record of one of ours; without a record, everything differs."""
         if not self.ours:
             return
         recorded = records.read(target.server)
@@ -92,14 +92,14 @@ class Verdict:
         self.upgrades = records.upgrades(record, target) if self.changes else []
 
     def as_dict(self) -> dict[str, object]:
-        """The verdict as JSON has it."""
+        """The verdict as a JSON object."""
         return {"passed": self.passed} | asdict(self)
 
 
 def state_of(target: Target) -> str:
-    """The hash of everything that a verdict depends on.
+    """A hash of everything that a verdict depends on.
 
-    These are the server, the versions that it runs on, and the code of contract, harness and suite.
+    This is the server, the versions that it runs on, and the code of contract, harness and suite.
     """
     digest = hashlib.sha256(json.dumps([target.name, records.seen_on(target)]).encode())
     for folder in (target.server.folder, *(ROOT / name for name in _SUITE)):
@@ -114,7 +114,7 @@ def state_of(target: Target) -> str:
 
 @cache
 def _code(path: Path) -> bytes:
-    """What a file does: Python without comments and docstrings, anything else as it is."""
+    """A file's content; Python without comments and docstrings."""
     if path.suffix != ".py":
         return path.read_bytes()
     tree = ast.parse(path.read_bytes())
@@ -125,23 +125,23 @@ def _code(path: Path) -> bytes:
 
 
 def _is_docstring(node: ast.AST) -> bool:
-    """Whether it is a string that stands alone: a docstring, or the text below an attribute."""
+    """Whether it is a string statement: a docstring, or the text below an attribute."""
     value = node.value if isinstance(node, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def keep(target: Target, verdict: Verdict) -> None:
-    """Keep a verdict, whole or not at all."""
+    """Write a verdict to its file."""
     write_whole(_path(target), json.dumps(verdict.as_dict(), indent=2, ensure_ascii=False))
 
 
 def has_passed(target: Target) -> bool:
-    """Whether exactly what is there now has passed."""
+    """Whether the current state of the target has passed."""
     return passed_as(target) is not None
 
 
 def passed_as(target: Target) -> str | None:
-    """The fingerprint with which exactly what is there now has passed; None if it has not."""
+    """The fingerprint of the target if its current state has passed, else None."""
     path = _path(target)
     if not path.exists():
         return None

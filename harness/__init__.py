@@ -1,1 +1,1 @@
-"""Finds the servers, prepares what they need and runs them; knows nothing of tests."""
+"""Finds, builds and runs servers, with their toolchains and databases; knows nothing of tests."""

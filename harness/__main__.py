@@ -1,4 +1,4 @@
-"""The tasks that run servers and services: ``python -m harness``."""
+"""The tasks for servers and services: ``python -m harness``."""
 
 import harness.quiet  # noqa: F401
 from harness.cli import main

@@ -1,4 +1,4 @@
-"""Builds a server when what its build reads has changed."""
+"""Builds a server when its build inputs have changed."""
 
 import hashlib
 import os
@@ -19,13 +19,13 @@ _STAMP = ".built-from"
 
 
 def environment() -> dict[str, str]:
-    """The environment of builds and checks: this process', with ``.tools`` on the path."""
+    """The environment for builds and checks: this process's, with ``.tools`` on the path."""
     own = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     return own | {"PATH": search_path()}
 
 
 def build(server: Server) -> None:
-    """Bring what the server needs, and run its build unless that is there from the same inputs."""
+    """Install the server's toolchains, and build it unless it is up to date."""
     require(server.manifest.needs)
     recipe = server.manifest.build
     if recipe is None:
@@ -33,7 +33,7 @@ def build(server: Server) -> None:
     output = server.folder / recipe.output
     stamp = output / _STAMP
     with locked(RUN / "locks" / f"build-{server.name}") as lock:
-        # Builds name their own place, in scripts of a virtual environment for one.
+        # Build output contains absolute paths, as the scripts of a virtual environment do.
         wanted, place = _digest(server), str(server.folder.resolve())
         if stamp.is_file():
             digest, _, built_at = stamp.read_text().partition("\n")
@@ -44,11 +44,11 @@ def build(server: Server) -> None:
                 shutil.rmtree(output)
         say(f"building {server.name}")
         for command in recipe.run:
-            # A build that outlives this process holds the lock until it has ended too.
+            # A build that outlives this process keeps the lock until it ends.
             run_in(server, command, keep_open=(lock.fileno(),))
         if not output.is_dir():
             raise TaskError(
-                f"{server.folder / 'server.toml'}: build.output: the build made no folder "
+                f"{server.folder / 'server.toml'}: build.output: the build created no folder "
                 f"{recipe.output}"
             )
         write_whole(stamp, f"{wanted}\n{place}")
@@ -61,17 +61,17 @@ def run_in(
     *,
     keep_open: Sequence[int] = (),
 ) -> None:
-    """Run a command of the manifest in the server's folder; an error has what it printed."""
+    """Run one of the manifest's commands in the server's folder; errors include its output."""
     env = environment() | dict(settings or {})
     try:
-        status, printed = finish(command, cwd=server.folder, env=env, keep_open=keep_open)
+        status, output = finish(command, cwd=server.folder, env=env, keep_open=keep_open)
     except UsageError as error:
         raise UsageError(
-            f"{server.name} needs {command[0]}, which is missing: `just doctor` says more"
+            f"{server.name} needs {command[0]}, which is missing: run `just doctor`"
         ) from error
     if status:
         raise TaskError(
-            f"{' '.join(command)} failed in {server.folder} with exit status {status}:\n{printed}"
+            f"{' '.join(command)} failed in {server.folder} with exit status {status}:\n{output}"
         )
 
 

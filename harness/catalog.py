@@ -1,4 +1,4 @@
-"""The servers that there are: every folder with a manifest."""
+"""Finds the servers: every folder with a manifest."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -11,37 +11,37 @@ from harness.manifest import Deployment, Manifest, load_manifest
 from harness.paths import CALLER, ROOT
 
 NAME = "server.toml"
-"""What a manifest is called."""
+"""A manifest's file name."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server's folder and what its manifest says."""
+    """A server: its folder and its manifest."""
 
     name: str
     folder: Path
     manifest: Manifest
 
     def is_in(self, root: Path) -> bool:
-        """Whether it is one of the servers that :func:`find_servers` finds there."""
+        """Whether :func:`find_servers` finds it in ``root``."""
         return self.folder.parent.parent == root
 
 
 @dataclass(frozen=True)
 class Target:
-    """A server in one of its deployments."""
+    """One deployment of a server."""
 
     server: Server
     deployment: Deployment
 
     @property
     def name(self) -> str:
-        """``server/deployment``, as tasks take it and print it."""
+        """``server/deployment``, as tasks accept and print it."""
         return f"{self.server.name}/{self.deployment.name}"
 
     @property
     def path(self) -> str:
-        """The same with the whole path of the server's folder, as tasks take it too."""
+        """``folder/deployment`` with the absolute path of the folder, which tasks accept too."""
         return f"{self.server.folder}/{self.deployment.name}"
 
 
@@ -51,12 +51,12 @@ def find_servers(root: Path = ROOT) -> dict[str, Server]:
 
 
 def broken_manifests(root: Path = ROOT) -> list[str]:
-    """What is wrong with the manifests that :func:`find_servers` leaves out."""
+    """The errors in the manifests that :func:`find_servers` leaves out."""
     return [str(one) for one in _read_all(root).values() if isinstance(one, UsageError)]
 
 
 def require_all(names: Collection[str], root: Path = ROOT) -> None:
-    """Fail if broken manifests were left out of ``all``: for the end of a task."""
+    """Fail at the end of a task if ``all`` left out broken manifests."""
     if "all" in names and (broken := broken_manifests(root)):
         raise UsageError("left out: " + "\n".join(broken))
 
@@ -67,7 +67,7 @@ def _read_all(root: Path) -> dict[str, Server | UsageError]:
         name = path.parent.name
         if name in found:
             other = next(root.glob(f"*/{name}/{NAME}")).parent
-            found[f"{path}"] = UsageError(f"{path}: {other} is called {name} too")
+            found[f"{path}"] = UsageError(f"{path}: the name {name} is taken by {other}")
             continue
         try:
             found[name] = Server(name, path.parent, load_manifest(path))
@@ -77,19 +77,19 @@ def _read_all(root: Path) -> dict[str, Server | UsageError]:
 
 
 def find_targets(names: Collection[str], root: Path = ROOT) -> list[Target]:
-    """The deployments that ``names`` stand for, in order, each once.
+    """The deployments that ``names`` select, in order, without duplicates.
 
-    A name is ``SERVER`` (all its deployments), ``SERVER/DEPLOYMENT``, ``all``, or the path of a
-    folder anywhere that has a ``server.toml``, with ``/DEPLOYMENT`` or without.
+    A name is ``SERVER`` (all its deployments), ``SERVER/DEPLOYMENT``, ``all``, or the path of any
+    folder with a ``server.toml``, optionally followed by ``/DEPLOYMENT``.
     """
     targets = [target for name in names for target in _matching(name, root)]
     return list({target.path: target for target in targets}.values())
 
 
 def find_target(name: str, root: Path = ROOT) -> Target:
-    """One deployment: a server's first, or the one that is named."""
+    """The named deployment, or the first deployment of the named server."""
     if name == "all":
-        raise UsageError("give one server, not all: `just list` shows what there is")
+        raise UsageError("give one server, not all: `just list` shows them")
     return _matching(name, root)[0]
 
 
@@ -110,7 +110,7 @@ def _matching(name: str, root: Path) -> list[Target]:
     if re.fullmatch(r"[\w.-]+:\d+/?", name):
         raise UsageError(f"there is no server {name!r}: did you mean http://{name}?")
     known = [*(one.name for one in servers), *(target.name for target in every)]
-    hint = did_you_mean(name, known, "`just list` shows what there is")
+    hint = did_you_mean(name, known, "`just list` shows them")
     raise UsageError(f"there is no server {name!r}: {hint}")
 
 
@@ -123,7 +123,7 @@ def _targets(servers: Iterable[Server]) -> list[Target]:
 
 
 def _manifest(path: Path) -> Path | None:
-    """The manifest in a folder, or in the folder of a deployment that is named behind it."""
+    """The manifest in ``path``, or in its parent if ``path`` ends in a deployment's name."""
     return next((one for one in (path / NAME, path.parent / NAME) if one.is_file()), None)
 
 
@@ -131,7 +131,7 @@ def _at(name: str) -> list[Target]:
     path = (CALLER / name).resolve()
     manifest = _manifest(path)
     if manifest is None:
-        raise UsageError(f"{path}: there is no {NAME}: give the folder of a server")
+        raise UsageError(f"{path} has no {NAME}: give the folder of a server")
     folder = manifest.parent
     every = _targets([Server(folder.name, folder, load_manifest(manifest))])
     if folder == path:
@@ -139,4 +139,4 @@ def _at(name: str) -> list[Target]:
     if found := [target for target in every if target.deployment.name == path.name]:
         return found
     names = ", ".join(target.deployment.name for target in every)
-    raise UsageError(f"{manifest}: there is no deployment {path.name!r}, only {names}")
+    raise UsageError(f"{manifest}: no deployment {path.name!r}, only {names}")

@@ -25,10 +25,10 @@ from harness.paths import CALLER, ROOT, RUN
 from harness.ports import require_free
 from harness.processes import ending
 from harness.server import running
+from harness.services import backing_services
 from harness.services import reset as reset_services
-from harness.services import services as shared_services
-from harness.services.fixtures import names as names_of_data
-from harness.settings import given, require_workers
+from harness.services.fixtures import names as fixture_names
+from harness.settings import read_settings, require_workers
 from harness.task import reports_errors
 from harness.toolchains import LOAD_GENERATORS, require
 
@@ -44,15 +44,15 @@ def main() -> None:
 def serve(name: str) -> None:
     """Serve the contract with one server until Ctrl-C.
 
-    Settings come from the environment, among them HOST, PORT, WORKERS and THREADS. MONGODB_URL,
-    DATABASE_URL and SLOW_API_URL name services of your own; what is not named is started.
+    Settings come from the environment, such as HOST, PORT, WORKERS and THREADS. Set MONGODB_URL,
+    DATABASE_URL or SLOW_API_URL to use services of your own; the others are started.
     """
     target = find_target(name)
-    settings = given()
+    settings = read_settings()
     require_workers(target, settings["WORKERS"])
     require_free(settings["HOST"], int(settings["PORT"]))
-    with shared_services() as around:
-        settings |= around.environment()
+    with backing_services() as backing:
+        settings |= backing.environment()
         with running(target, settings) as server:
             click.echo(f"{target.server.manifest.title} ({target.name}) serves at {server.url}\n")
             for path in examples(target.server.manifest.parts):
@@ -63,7 +63,7 @@ def serve(name: str) -> None:
             except KeyboardInterrupt:
                 say(f"stopping {target.name}")
                 raise
-            raise TaskError(f"{target.name} ended by itself, {ending(status)}")
+            raise TaskError(f"{target.name} ended unexpectedly: {ending(status)}")
 
 
 def examples(parts: list[Any] | None = None) -> list[str]:
@@ -82,7 +82,7 @@ def examples(parts: list[Any] | None = None) -> list[str]:
 def list_(as_json: bool) -> None:
     """List the servers and their deployments.
 
-    Lines are those of code and configuration that are not blank; tests and locks apart.
+    Lines are non-blank lines of code and configuration, without tests and lock files.
     """
     servers = find_servers().values()
     if as_json:
@@ -125,7 +125,7 @@ def _show(servers: Iterable[Server]) -> None:
             lines = ""
     result.print(table)
     result.print(
-        "\nC  one slow request leaves the others alone, with one worker"
+        "\nC  one slow request does not block others, with one worker"
         "\nW  runs several worker processes\nS  replaces a worker that died"
     )
 
@@ -134,12 +134,12 @@ def _show(servers: Iterable[Server]) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @reports_errors
 def setup(names: tuple[str, ...]) -> None:
-    """Bring what NAMEs need, or all servers and `bench`: toolchains, databases, builds."""
+    """Install and build all that NAMEs need; without a NAME, all servers and `bench`."""
     targets = find_targets(names or ("all",))
     if not names:
         require(LOAD_GENERATORS)
         say("load generators are ready")
-    with shared_services():
+    with backing_services():
         say("databases are ready")
     for server in {target.server.name: target.server for target in targets}.values():
         build(server)
@@ -151,11 +151,11 @@ def setup(names: tuple[str, ...]) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @reports_errors
 def check(names: tuple[str, ...]) -> None:
-    """Run servers' own linters and tests, as their manifests name them, with databases."""
+    """Run the linters and tests in servers' manifests, with the databases running."""
     servers = {one.server.name: one.server for one in find_targets(names or ("all",))}
     failed = []
-    with shared_services() as around:
-        settings = around.environment() | {"FILES_DIR": str(spec.FILES)}
+    with backing_services() as backing:
+        settings = backing.environment() | {"FILES_DIR": str(spec.FILES)}
         for server in servers.values():
             try:
                 if not server.manifest.checks:
@@ -177,7 +177,7 @@ def check(names: tuple[str, ...]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reports_errors
 def doctor(as_json: bool) -> None:
-    """Check the prerequisites; exit status 2 if one is missing that the tasks need."""
+    """Check the prerequisites; exit status 2 if a required one is missing."""
     findings = checks.examine()
     if as_json:
         click.echo(json.dumps([vars(finding) for finding in findings], indent=2))
@@ -194,12 +194,12 @@ def doctor(as_json: bool) -> None:
 @main.command()
 @reports_errors
 def services() -> None:
-    """Run the databases and the slow upstream alone until Ctrl-C."""
-    with shared_services() as around:
-        for name, value in around.environment().items():
+    """Run only the databases and the slow upstream, until Ctrl-C."""
+    with backing_services() as backing:
+        for name, value in backing.environment().items():
             click.echo(f"export {name}='{value}'")
         click.echo(f"export FILES_DIR='{spec.FILES}'")
-        say("Ctrl-C stops what no other task uses")
+        say("Ctrl-C stops those that no other task uses")
         signal.pause()
 
 
@@ -207,12 +207,12 @@ def services() -> None:
 @click.option("--yes", is_flag=True, help="Delete in databases of your own too.")
 @reports_errors
 def reset(yes: bool) -> None:
-    """Delete what is in the databases, and fill them with the fixtures.
+    """Delete the contents of the databases and load the fixtures again.
 
-    Of databases of your own, those that MONGODB_URL and DATABASE_URL name, the collections and
-    tables of the fixtures alone are deleted, and with --yes only.
+    In databases of your own (MONGODB_URL, DATABASE_URL), only the collections and tables of the
+    fixtures are deleted, and only with --yes.
     """
-    if not yes and (own := names_of_data(os.environ)):
+    if not yes and (own := fixture_names(os.environ)):
         raise UsageError(f"`just reset --yes` deletes {', '.join(own)}")
     reset_services()
 
@@ -222,7 +222,7 @@ def reset(yes: bool) -> None:
 @click.option("--seed", default=1, show_default=True, help="The same seed gives the same bytes.")
 @reports_errors
 def images(count: int, seed: int) -> None:
-    """Generate COUNT images (10000) of mixed sizes under .run/images."""
+    """Generate COUNT images (default: 10000) of mixed sizes under .run/images."""
     folder = RUN / "images" / f"{count}-{seed}"
     with progress_bar() as bar:
         task = bar.add_task("generating images", total=count, note="")
@@ -233,14 +233,14 @@ def images(count: int, seed: int) -> None:
 @main.command()
 @click.argument("server", metavar="NAME")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-@click.option("--name", metavar="MY-SERVICE", help="Name the copy, wherever a name stands in it.")
+@click.option("--name", metavar="MY-SERVICE", help="Name of the copy, set in all its files.")
 @reports_errors
 def new(server: str, folder: Path, name: str | None) -> None:
     """Copy the server NAME to DIR, as the start of your own.
 
-    DIR is new or empty. The copy needs nothing of this repository: it has the server's code and
-    tests, .env.example with all settings, and a compose.yaml that starts databases with data.
-    `just serve DIR` and `just conform DIR` take it too.
+    DIR must be new or empty. The copy does not depend on this repository: it has the server's code
+    and tests, .env.example with all settings, and a compose.yaml that starts databases with data.
+    `just serve DIR` and `just conform DIR` accept it too.
     """
     source = find_target(server).server
     target = CALLER / folder

@@ -1,4 +1,4 @@
-"""What a task tells the person at the terminal, apart from its result."""
+"""Terminal output: progress on stderr, results on stdout."""
 
 import sys
 
@@ -7,11 +7,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 progress = Console(stderr=True, highlight=False)
 result = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-"""Where tables go; wide where nobody looks at a terminal."""
+"""For tables; wide if stdout is not a terminal."""
 
 
 def progress_bar() -> Progress:
-    """A bar for each task; what a task's ``note`` says stands behind it."""
+    """A bar for each task, followed by the task's ``note``."""
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=30),
@@ -23,5 +23,5 @@ def progress_bar() -> Progress:
 
 
 def say(text: str) -> None:
-    """A line of progress, on stderr."""
+    """Print a line of progress on stderr."""
     progress.print(text, markup=False, soft_wrap=True)

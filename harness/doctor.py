@@ -16,18 +16,18 @@ from harness.toolchains import LOAD_GENERATORS, Toolchain, toolchain
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     what: str
     ok: bool
     found: str
     advice: str = ""
     needed: bool = True
-    """Whether the tasks need it; else some servers or workloads alone do."""
+    """Whether all tasks need it; otherwise only some servers or workloads do."""
 
 
 def examine() -> list[Finding]:
-    """Look at everything; nothing is changed."""
+    """Run all checks; change nothing."""
     return [
         Finding("Python", sys.version_info >= (3, 11), platform.python_version()),
         *_setpriv(),
@@ -56,9 +56,9 @@ def _toolchain(one: Toolchain, users: list[str]) -> Finding:
     if one.found():
         return Finding(what, True, "found", needed=False)
     setup = "just setup" if users == ["bench"] else f"just setup {users[0]}"
-    advice = f"{one.advice}; all else does without"
+    advice = f"{one.advice}; nothing else needs it"
     if one.wheel or one.debian:
-        advice = f"{setup} brings it ({one.advice}); all else does without"
+        advice = f"`{setup}` installs it ({one.advice}); nothing else needs it"
     return Finding(what, False, "not found", advice, needed=False)
 
 
@@ -67,7 +67,7 @@ def _manifests() -> list[Finding]:
 
 
 def _setpriv() -> list[Finding]:
-    advice = "apt install util-linux (it ends servers with the task that started them)"
+    advice = "apt install util-linux (it stops servers when the task that started them dies)"
     return [_program("setpriv", advice)] if sys.platform == "linux" else []
 
 

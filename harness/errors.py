@@ -8,6 +8,6 @@ class TaskError(Exception):
 
 
 class UsageError(TaskError):
-    """The task was asked for wrongly, or something it needs is missing: exit status 2."""
+    """Bad usage, or a missing prerequisite: exit status 2."""
 
     exit_code = 2

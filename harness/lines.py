@@ -1,4 +1,4 @@
-"""How much code a server takes."""
+"""Counts a server's lines of code."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ _LEFT_OUT = {
 
 
 def count_lines(server: Server) -> int:
-    """Lines of code and configuration that are not blank; tests and locks apart."""
+    """Non-blank lines of code and configuration, without tests and lock files."""
     return sum(
         sum(bool(line.strip()) for line in path.read_text(encoding="utf-8").splitlines())
         for path in source_files(server.folder)

@@ -1,4 +1,4 @@
-"""Locks between tasks (flock(2)), which the kernel lets go when their holder dies."""
+"""Locks between tasks (flock(2)); the kernel releases them when their holder dies."""
 
 import fcntl
 import time
@@ -10,12 +10,12 @@ from typing import IO
 from harness.console import say
 
 _PATIENCE = 2.0
-"""Seconds of waiting after which a task says so."""
+"""Seconds of waiting before a task says so."""
 
 
 @contextmanager
 def locked(path: Path, *, shared: bool = False) -> Iterator[IO[str]]:
-    """Hold a lock on ``path``, waiting until it is free; gives the file that holds it."""
+    """Hold a lock on ``path``, waiting until it is free; yields the locked file."""
     deadline = time.monotonic() + _PATIENCE
     while not (file := claim(path, shared=shared)) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -28,7 +28,7 @@ def locked(path: Path, *, shared: bool = False) -> Iterator[IO[str]]:
 
 
 def claim(path: Path, *, shared: bool = False) -> IO[str] | None:
-    """The file that holds a lock on ``path`` until it is closed; None if others have it now."""
+    """Lock ``path`` without waiting; None if it is taken. Closing the file releases the lock."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.open("a")
     try:
@@ -40,7 +40,7 @@ def claim(path: Path, *, shared: bool = False) -> IO[str] | None:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether somebody holds ``path`` alone."""
+    """Whether a process holds an exclusive lock on ``path``."""
     file = claim(path, shared=True)
     if file is None:
         return True

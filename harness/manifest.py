@@ -1,4 +1,4 @@
-"""The manifest, ``server.toml``: what a server says of itself."""
+"""The manifest, ``server.toml``, which describes a server."""
 
 import tomllib
 from pathlib import Path
@@ -17,7 +17,7 @@ from pydantic import (
 
 import spec
 from harness.errors import UsageError
-from harness.validation import faults
+from harness.validation import describe
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -30,14 +30,14 @@ class _Model(BaseModel):
 
 
 class Tool(_Model):
-    """A program that the machine must have, and that no task can bring."""
+    """A program that the machine must have, and that no task can install."""
 
     name: Text
-    """What it is, with the versions that will do."""
+    """Its name, with the accepted versions."""
     check: Command
-    """Ends with status 0 where it is there and will do."""
+    """A command that exits with status 0 if an accepted version is installed."""
     install: Text
-    """How to install it, in a line."""
+    """How to install it, in one line."""
 
 
 Need = Annotated[
@@ -48,14 +48,14 @@ Need = Annotated[
 
 
 class Build(_Model):
-    """How a server is made ready to run, in its folder."""
+    """How a server is built, in its folder."""
 
     run: list[Command] = Field(min_length=1)
     """Argument lists, run one after the other; never through a shell."""
     inputs: list[Text] = Field(min_length=1)
     """Files and folders; the build is skipped while their bytes are unchanged."""
     output: Text
-    """The folder that the build makes; it is built again when this is gone."""
+    """The folder that the build creates; without it, the server is built again."""
 
 
 class Deployment(_Model):
@@ -66,23 +66,23 @@ class Deployment(_Model):
     run: Command
     """An argument list; ``{host}``, ``{port}``, ``{workers}`` and ``{threads}`` are filled in."""
     config: Text | None = None
-    """A file whose ``${NAMES}`` are filled in from the settings, to run it from ``{config}``."""
+    """A template whose ``${NAMES}`` are replaced by settings; ``{config}`` is the result."""
     concurrent: bool = True
-    """Does one slow request leave the others alone, with ``WORKERS=1``?"""
+    """Whether others are served during a slow request, with ``WORKERS=1``."""
     supervised: bool = False
-    """Is a killed worker replaced?"""
+    """Whether a killed worker is replaced."""
     keep_alive: bool = True
-    """False where the stack closes after each response."""
+    """False if the stack closes the connection after each response."""
     workers: bool = True
-    """False where the framework documents no way to run several processes: it is always one."""
+    """False if the framework documents no way to run several worker processes."""
     sql_pool: bool = True
-    """False where a SQL connection is made for each request."""
+    """False if each request opens a SQL connection of its own."""
     warmup: Annotated[float, Field(ge=0)] = 1.0
-    """Seconds of load before it is as fast as it gets."""
+    """Seconds of load before it reaches full speed."""
 
 
 class Manifest(_Model):
-    """A server, as its folder describes it."""
+    """The fields of ``server.toml``."""
 
     title: Text
     language: Name
@@ -93,11 +93,11 @@ class Manifest(_Model):
     sql: Text | None = None
     """The PostgreSQL driver, as its ecosystem names it."""
     parts: list[Part] | None = None
-    """The parts of the contract that it serves; all of them unless it says otherwise."""
+    """The parts of the contract that it serves; all of them by default."""
     needs: list[Need] = []
-    """What the machine must have: toolchains (:mod:`harness.toolchains`), or a :class:`Tool`."""
+    """Prerequisites: toolchains (:mod:`harness.toolchains`), or a :class:`Tool`."""
     passes: list[Text] = []
-    """Variables of the caller's environment that it gets besides the contract's settings."""
+    """Environment variables passed on from the caller, besides the contract's settings."""
     build: Build | None = None
     checks: list[Command] = []
     """Its own linters and tests, run in its folder by ``just check`` once it is built."""
@@ -106,16 +106,16 @@ class Manifest(_Model):
     @model_validator(mode="after")
     def _names_are_unique(self) -> "Manifest":
         names = [deployment.name for deployment in self.deployment]
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ValueError(f"deployment {twice!r} is there twice")
+        if duplicate := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"deployment {duplicate!r} is defined twice")
         return self
 
 
 def load_manifest(path: Path) -> Manifest:
-    """Read and check a manifest; an error names the file and each field that is wrong."""
+    """Read and check a manifest; errors name the file and each wrong field."""
     try:
         return Manifest.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from error
     except ValidationError as error:
-        raise UsageError(f"{path}: {faults(error, 'manifest')}") from error
+        raise UsageError(f"{path}: {describe(error, 'manifest')}") from error

@@ -1,4 +1,4 @@
-"""Gives a copied server a name of its own, wherever its language has one in its files."""
+"""Renames a copied server in all files that contain its name."""
 
 import json
 import re
@@ -10,21 +10,21 @@ from harness.errors import UsageError
 _NAMES = {
     "node": (
         r"(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]{0,213}",
-        "npm takes lower-case letters, digits and - . _ ~, 214 at most and no . or _ first",
+        "npm takes lower-case letters, digits and - . _ ~, at most 214, not starting with . or _",
     ),
     "scala": (
         r"[a-z0-9]+(-[a-z0-9]+)*",
-        "sbt names a program by it: lower-case letters and digits, words joined by -",
+        "sbt also names the program so: use lower-case letters and digits, words joined by -",
     ),
 }
 _OTHER_NAMES = (
     r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?",
-    "it takes letters, digits and - . _, the first and the last a letter or a digit",
+    "use letters, digits and - . _, starting and ending with a letter or digit",
 )
 
 
 def check_name(server: Server, name: str) -> None:
-    """Refuse a name that the server's language cannot take."""
+    """Refuse a name that is invalid in the server's language."""
     pattern, rule = _NAMES.get(server.manifest.language, _OTHER_NAMES)
     if not re.fullmatch(pattern, name, re.ASCII):
         raise UsageError(f"{name!r} cannot be the name of a copy of {server.name}: {rule}")
@@ -33,7 +33,7 @@ def check_name(server: Server, name: str) -> None:
 
 
 def rename(server: Server, folder: Path, name: str) -> None:
-    """Put ``name`` into a copy of the server: its README's title, and what its language needs."""
+    """Set ``name`` in a copy of the server: in its README's title and in its build files."""
     _replace(folder / "README.md", r"\A# .*", f"# {name}")
     match server.manifest.language:
         case "node":
@@ -55,7 +55,7 @@ def _replace(path: Path, pattern: str, replacement: str) -> None:
 def _name_package(path: Path, name: str) -> None:
     package = json.loads(path.read_text())
     named = {"name": name} | package | {"name": name}
-    if "packages" in package:  # a lock, which has the package itself among them
+    if "packages" in package:  # a lock file, which lists the package itself too
         named["packages"][""] = {"name": name} | package["packages"][""] | {"name": name}
     path.write_text(json.dumps(named, indent=2, ensure_ascii=False) + "\n")
 

@@ -1,4 +1,4 @@
-"""Copies a server as the start of one's own."""
+"""Copies a server as the start of a new service."""
 
 import shutil
 import tempfile
@@ -14,18 +14,18 @@ from harness.paths import ROOT
 from harness.sources import source_files
 
 TEMPLATE = Path(__file__).parent / "template"
-"""What copies get beside the fixtures and the server's own files."""
+"""Files that copies get besides the fixtures and the server's own files."""
 
 FIXTURES = spec.FILES.parent
 
 
 def copy_server(server: Server, target: Path, name: str | None = None) -> None:
-    """Make a folder that holds the server and all that it needs without this repository.
+    """Copy the server, with all that it needs outside this repository, to a new or empty folder.
 
-    ``name`` takes the place of the server's own. A failure leaves nothing behind.
+    ``name`` replaces the server's own. A failure leaves nothing behind.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} is there already: give a folder that is new or empty")
+        raise UsageError(f"{target} exists already: give a new or empty folder")
     if name:
         check_name(server, name)
     try:
@@ -52,7 +52,7 @@ def _write(server: Server, folder: Path, name: str | None) -> None:
 
 
 def _files(server: Server) -> Iterator[tuple[Path, Path]]:
-    """Each file of a copy, and its place there; the server's own come last, and prevail."""
+    """Each file of a copy, and its path there; the server's own come last and override others."""
     yield ROOT / "LICENSE", Path("LICENSE")
     has_databases = server.manifest.mongodb and server.manifest.sql
     for source in source_files(FIXTURES):

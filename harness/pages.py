@@ -1,4 +1,4 @@
-"""Pages that are one HTML file with all that it needs in it."""
+"""Self-contained pages: one HTML file with its style and scripts."""
 
 import base64
 import hashlib
@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 
 def render(folder: Path, values: Mapping[str, object], libraries: Sequence[str] = ()) -> str:
-    """The page that a folder's ``template.html.jinja``, ``style.css`` and ``page.js`` make.
+    """Render a folder's ``template.html.jinja`` with its ``style.css`` and ``page.js``.
 
-    Besides ``values`` the template is given ``style``, ``scripts`` (``libraries`` first) and
-    ``policy``, the digests of these scripts for a Content-Security-Policy that allows no other.
+    Besides ``values``, the template gets ``style``, ``scripts`` (``libraries`` first) and
+    ``policy``: the scripts' digests, for a Content-Security-Policy that allows no others.
     """
     environment = Environment(
         loader=FileSystemLoader(folder),
@@ -33,7 +33,7 @@ def render(folder: Path, values: Mapping[str, object], libraries: Sequence[str] 
 
 
 def _script(text: str) -> tuple[Markup, str]:
-    """A script of ours as it stands in the page, and the digest by which the page allows it."""
+    """A script escaped for the page, and its digest for the Content-Security-Policy."""
     safe = text.replace("</script", r"<\/script")
     digest = base64.b64encode(hashlib.sha256(safe.encode()).digest()).decode()
     return Markup(safe), f"sha256-{digest}"  # noqa: S704

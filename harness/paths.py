@@ -1,4 +1,4 @@
-"""Where things are."""
+"""The project's folders."""
 
 import os
 from pathlib import Path
@@ -7,10 +7,10 @@ ROOT = Path(__file__).resolve().parent.parent
 """The repository."""
 
 RUN = ROOT / ".run"
-"""What running tasks leave: data, locks, logs. Safe to delete while nothing runs."""
+"""The tasks' data, locks and logs. Safe to delete while no task runs."""
 
 TOOLS = ROOT / ".tools"
-"""What is installed for the tasks alone: just, uv, databases."""
+"""Tools installed for the tasks only: just, uv, databases."""
 
 CALLER = Path(os.environ.get("INVOCATION_DIRECTORY") or Path.cwd())
-"""The folder that the task was called from: relative paths are meant from there."""
+"""The caller's working directory, against which relative paths are resolved."""

@@ -8,15 +8,15 @@ import socket
 from harness.errors import UsageError
 
 _LISTENERS = range(20_000, 32_000)
-"""Ports below those that the kernel gives to clients (ip_local_port_range begins at 32768)."""
+"""Ports below the ephemeral ones (ip_local_port_range starts at 32768)."""
 
 _offsets = itertools.count(random.SystemRandom().randrange(len(_LISTENERS)))
-"""From a random start, so that two processes are unlikely to be given the same port. Not seeded:
-Hypothesis seeds ``random`` alike in every process."""
+"""Random start, so that two processes rarely get the same port. ``random`` itself will not do:
+Hypothesis seeds it with the same value in every process."""
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nothing uses, and that this process was not given lately."""
+    """An unused TCP port of 127.0.0.1 that this process has not been given recently."""
     while True:
         port = _LISTENERS[next(_offsets) % len(_LISTENERS)]
         with socket.socket() as probe, contextlib.suppress(OSError):
@@ -31,12 +31,12 @@ def require_free(host: str, port: int) -> None:
     except OSError as error:
         raise UsageError(
             f"cannot listen on {host}:{port}: {(error.strerror or str(error)).lower()}; "
-            "set PORT (and HOST) to one that is free"
+            "set PORT (and HOST) to a free one"
         ) from error
 
 
 def is_free(port: int) -> bool:
-    """Whether nothing listens on a port of 127.0.0.1."""
+    """Whether a port of 127.0.0.1 is free."""
     try:
         _try_to_bind("127.0.0.1", port)
     except OSError:
@@ -45,7 +45,7 @@ def is_free(port: int) -> bool:
 
 
 def _try_to_bind(host: str, port: int) -> None:
-    """Bind as a server does: connections that have just ended are no hindrance."""
+    """Bind as a server does: connections in TIME_WAIT do not prevent it."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""Child processes that never outlive what started them."""
+"""Child processes that never outlive their parent."""
 
 import contextlib
 import ctypes
@@ -16,15 +16,15 @@ from typing import IO
 from harness.errors import TaskError, UsageError
 
 GRACE = 12.0
-"""Seconds from asking a process group to stop to killing it: the contract's 10 and a margin."""
+"""Seconds between the stop signal and SIGKILL: the contract's 10 and a margin."""
 _HURRY = 2.0
-"""The same once this process has been interrupted."""
+"""The same after this process has been interrupted."""
 
 _PR_SET_PDEATHSIG = 1
 _RUN_IF_PARENT = '[ "$PPID" = "$0" ] && exec "$@"'
-"""A shell's script: run a command, unless the parent has died in the meantime."""
+"""A shell script that runs a command unless the parent has died in the meantime."""
 _RUN_AS_GROUP = 'trap "kill -KILL 0" TERM; "$@" & wait $!'
-"""A shell's script: run a command, and kill all that it has started when told to stop."""
+"""A shell script that runs a command, and on SIGTERM kills it and its child processes."""
 
 _children: set[subprocess.Popen[bytes]] = set()
 _interrupted = threading.Event()
@@ -41,13 +41,13 @@ def spawn(
     keep_open: Sequence[int] = (),
     stop_signal: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
-    """Start ``argv`` as the leader of a session of its own.
+    """Start ``argv`` as the leader of a new session.
 
-    ``output`` takes stdout, and stderr too unless ``errors`` does; ``keep_open`` are file
-    descriptors that it inherits; ``stop_signal`` reaches it if the calling thread dies.
+    ``output`` receives stdout, and stderr too unless ``errors`` does; ``keep_open`` are file
+    descriptors to inherit; ``stop_signal`` is sent if the calling thread dies.
     """
     if _interrupted.is_set():
-        raise TaskError(f"interrupted: {argv[0]} is not started")
+        raise TaskError(f"interrupted: {argv[0]} was not started")
     _require(argv[0], cwd, env)
     process = subprocess.Popen(
         [*_bound_to_parent(stop_signal), *argv],
@@ -70,9 +70,9 @@ def _require(program: str, cwd: Path, env: Mapping[str, str]) -> None:
 
 
 def _bound_to_parent(stop_signal: signal.Signals) -> list[str]:
-    """What starts a command so that it gets ``stop_signal`` when its parent dies (prctl(2)).
+    """A command prefix: the command gets ``stop_signal`` when its parent dies (prctl(2)).
 
-    It handles SIGINT and SIGHUP again, which a task below nohup or in the background ignores.
+    It also gets default handlers of SIGINT and SIGHUP, which nohup and background jobs ignore.
     """
     if sys.platform != "linux":
         return []
@@ -84,7 +84,7 @@ def _bound_to_parent(stop_signal: signal.Signals) -> list[str]:
 
 
 def end_with_parent(number: signal.Signals) -> None:
-    """Have ``number`` sent to this process when its parent dies (prctl(2))."""
+    """Send ``number`` to this process when its parent dies (prctl(2))."""
     if sys.platform != "linux":
         return
     parent = os.getppid()
@@ -100,18 +100,18 @@ def finish(
     env: Mapping[str, str],
     keep_open: Sequence[int] = (),
 ) -> tuple[int, str]:
-    """Run a command to its end; gives its exit status and what it printed.
+    """Run a command to completion; return its exit status and output.
 
-    It is stopped, with all that it started, when this is interrupted or killed.
+    It is stopped, with its child processes, if this process is interrupted or killed.
     """
     _require(argv[0], cwd, env)
     whole = ["/bin/sh", "-c", _RUN_AS_GROUP, "sh", *argv]
     process = spawn(whole, cwd=cwd, env=env, output=subprocess.PIPE, keep_open=keep_open)
     try:
-        printed, _ = process.communicate()
+        output, _ = process.communicate()
     finally:
         stop(process)
-    return process.returncode, printed.decode(errors="replace").rstrip()
+    return process.returncode, output.decode(errors="replace").rstrip()
 
 
 def stop(
@@ -120,14 +120,14 @@ def stop(
     stop_signal: signal.Signals = signal.SIGTERM,
     grace: float = GRACE,
 ) -> int:
-    """Stop a process from :func:`spawn` with all of its session, and give its exit status."""
+    """Stop a process started by :func:`spawn`, with its group; return its exit status."""
     try:
         if process.poll() is None:
             process.send_signal(stop_signal)
-            asked = time.monotonic()
+            signalled = time.monotonic()
             while process.poll() is None:
                 limit = min(grace, _HURRY) if _interrupted.is_set() else grace
-                if time.monotonic() - asked > limit:
+                if time.monotonic() - signalled > limit:
                     break
                 time.sleep(0.02)
     finally:
@@ -145,14 +145,14 @@ def ending(status: int) -> str:
 
 
 def interrupt() -> bool:
-    """From now on start nothing and stop quickly; gives whether that was so already."""
+    """Start no more processes and stop quickly; return whether this was already so."""
     before = _interrupted.is_set()
     _interrupted.set()
     return before
 
 
 def kill_all() -> None:
-    """Kill every process of :func:`spawn` that is there, with its group."""
+    """Kill every process started by :func:`spawn`, with its group."""
     for process in list(_children):
         kill_group(process.pid)
 
@@ -164,7 +164,7 @@ def kill_group(pgid: int) -> None:
 
 
 def wait_until(condition: Callable[[], bool], *, timeout: float, interval: float = 0.05) -> bool:
-    """Poll ``condition`` until it holds; say whether it did within ``timeout`` seconds."""
+    """Poll ``condition`` until it holds; return whether it did within ``timeout`` seconds."""
     deadline = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > deadline:

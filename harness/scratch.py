@@ -1,4 +1,4 @@
-"""Folders for one run, which a later run removes if their own could not."""
+"""Temporary folders of one run; a later run removes those that a crash left behind."""
 
 import shutil
 import tempfile
@@ -14,7 +14,7 @@ _held: set[Path] = set()
 
 @contextmanager
 def scratch(purpose: str) -> Iterator[Path]:
-    """A new folder below ``.run/PURPOSE`` for the length of the block."""
+    """A new folder below ``.run/PURPOSE``, removed at the end of the block."""
     place = RUN / purpose
     with locked(RUN / "locks" / purpose):
         for old in place.glob("run-*"):
@@ -42,5 +42,5 @@ def remove_scratch() -> None:
 def _is_abandoned(folder: Path) -> bool:
     try:
         return not is_locked(folder / ".lock")
-    except FileNotFoundError:  # its own run has just removed it
+    except FileNotFoundError:  # its run has just removed it
         return False

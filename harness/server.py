@@ -1,4 +1,4 @@
-"""Runs one server in one of its deployments."""
+"""Runs one deployment of a server."""
 
 import http.client
 import re
@@ -20,23 +20,23 @@ from harness.scratch import scratch
 from harness.settings import DEFAULTS, environment, parse_port
 
 START = 180.0
-"""Seconds that a server may take to answer."""
+"""Seconds that a server may take to start."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """A server that answers."""
+    """A server that has started."""
 
     target: Target
     process: subprocess.Popen[bytes]
     host: str
     port: int
     environment: Mapping[str, str]
-    """All that it got."""
+    """Its whole environment."""
 
     @property
     def url(self) -> str:
-        """Where it is, without a trailing slash."""
+        """Its address, without a trailing slash."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
@@ -49,9 +49,9 @@ def running(
     output: IO[str] | int | None = None,
     start: float = START,
 ) -> Iterator[Running]:
-    """Build and start a server, wait until it answers /index, and stop it with all its children.
+    """Build and start a server and wait until it answers /index; stop it at the end of the block.
 
-    ``settings`` are the contract's, by their names.
+    ``settings`` are the contract's, by name.
     """
     build(target.server)
     with scratch("servers") as folder:
@@ -62,8 +62,8 @@ def running(
         try:
             wait_until(lambda: process.poll() is not None or answers(host, port), timeout=start)
             if process.poll() is not None:
-                how = ending(process.returncode)
-                raise TaskError(f"{target.name} ended at once, {how}{_tail(output)}")
+                status = ending(process.returncode)
+                raise TaskError(f"{target.name} ended during startup: {status}{_tail(output)}")
             if not answers(host, port):
                 raise TaskError(
                     f"{target.name} did not answer /index on port {port} within {start:.0f} s"
@@ -77,9 +77,9 @@ def running(
 def launch(
     target: Target, settings: Mapping[str, str], *, output: IO[str] | int | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start a server that is built, as the leader of a session of its own, and wait for nothing.
+    """Start a server that is already built, without waiting until it answers.
 
-    A deployment with a ``config`` needs ``SCRATCH`` among the settings, a folder for it.
+    A deployment with a ``config`` needs the setting ``SCRATCH``, the folder to write it to.
     """
     return _launch(target, environment(target, settings), output)
 
@@ -104,23 +104,23 @@ def _command(target: Target, env: Mapping[str, str]) -> list[str]:
     except (KeyError, ValueError, IndexError, OSError) as error:
         raise UsageError(
             f"{folder / 'server.toml'}: deployment {deployment.name}: run and config: {error!r}; "
-            f"what can be filled in is {', '.join(f'{{{name}}}' for name in values)}"
+            f"the placeholders are {', '.join(f'{{{name}}}' for name in values)}"
         ) from error
 
 
 def _plain(name: str, env: Mapping[str, str]) -> str:
-    """A setting for a configuration file; refuses what would have to be quoted there."""
+    """A setting for a configuration file; refuses values that need quoting there."""
     value = env[name]
     if re.search(r"[\s'\"\\;{}$#]", value):
         raise UsageError(
-            f"{name}={value} cannot stand in a configuration file: "
-            "move it to a path without spaces and quotes"
+            f"{name}={value} cannot be written to a configuration file: "
+            "use a path without spaces and quotes"
         )
     return value
 
 
 def _elsewhere(pid: int, port: int) -> str:
-    """A hint for a server that does not listen where it should."""
+    """A hint if the server listens on other ports."""
     try:
         tree = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
         sockets = [socket for one in tree for socket in one.net_connections("tcp")]
@@ -129,11 +129,11 @@ def _elsewhere(pid: int, port: int) -> str:
     ports = {one.laddr.port for one in sockets if one.status == psutil.CONN_LISTEN}
     if port in ports or not ports:
         return ""
-    return f"; it listens on {', '.join(map(str, sorted(ports)))}: it has to use the setting PORT"
+    return f"; it listens on {', '.join(map(str, sorted(ports)))}: it must use the setting PORT"
 
 
 def _tail(output: IO[str] | int | None) -> str:
-    """The last lines of a log, where there is one."""
+    """The last lines of the log, if it is a file."""
     if output is None or isinstance(output, int):
         return ""
     lines = Path(output.name).read_text(errors="replace").splitlines()

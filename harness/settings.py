@@ -1,4 +1,4 @@
-"""The contract's settings, and the environment that a server runs in."""
+"""The contract's settings, and the environment of a server."""
 
 import getpass
 import os
@@ -15,26 +15,26 @@ DEFAULTS = {"HOST": "127.0.0.1", "PORT": "8000", "WORKERS": "1", "THREADS": "50"
 _NUMBERS = ("WORKERS", "THREADS", "MONGODB_POOL_SIZE", "DATABASE_POOL_SIZE")
 _URLS = ("MONGODB_URL", "DATABASE_URL", "SLOW_API_URL")
 SETTINGS = ("HOST", "PORT", *_NUMBERS, *_URLS, "FILES_DIR")
-"""All that the contract has."""
+"""All settings of the contract."""
 
 _PLACE = (
     *("HOME", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE"),
     *("JAVA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
-"""What of the caller's environment says where a server runs, and not how."""
+"""Variables passed on from the caller: they describe where a server runs, not how."""
 
 
-def given() -> dict[str, str]:
-    """The settings in this process' environment; refuses what no server can use."""
+def read_settings() -> dict[str, str]:
+    """The settings in this process's environment; refuses invalid values."""
     found = {name: value for name in SETTINGS if (value := os.environ.get(name))}
     settings = DEFAULTS | {"FILES_DIR": str(spec.FILES)} | found
     parse_port(settings["PORT"])
     for name in _NUMBERS:
         value = settings.get(name, "1")
         if not (value.isascii() and value.isdigit() and int(value) > 0):
-            raise UsageError(f"{name} must be a number from 1, not {value!r}")
+            raise UsageError(f"{name} must be a number of at least 1, not {value!r}")
     if not Path(settings["FILES_DIR"]).is_dir():
-        raise UsageError(f"FILES_DIR must be a folder, which {settings['FILES_DIR']} is not")
+        raise UsageError(f"FILES_DIR must be a folder, not {settings['FILES_DIR']!r}")
     return settings
 
 
@@ -46,10 +46,10 @@ def parse_port(text: str) -> int:
 
 
 def require_workers(target: Target, workers: str) -> None:
-    """Refuse several processes where a deployment is always one."""
+    """Refuse several workers for a deployment that is always one process."""
     if workers != "1" and not target.deployment.workers:
         raise UsageError(
-            f"{target.name} is always one process: its framework documents no several by itself; "
+            f"{target.name} is always one process: its framework documents no way to run several; "
             "leave WORKERS at 1, or run several behind a proxy"
         )
 
@@ -57,7 +57,8 @@ def require_workers(target: Target, workers: str) -> None:
 def environment(target: Target, settings: Mapping[str, str]) -> dict[str, str]:
     """The whole environment of a server.
 
-    Of this process' own it has only what says where it runs, and what its manifest asks for.
+    From this process's own it gets the variables that describe where it runs, and those that its
+    manifest passes on.
     """
     passed = {
         name: os.environ[name]

@@ -1,17 +1,17 @@
-"""The files that belong to a folder."""
+"""The source files of a folder."""
 
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 _MADE = {"node_modules", "__pycache__", "target", "venv", "dist"}
-"""Folders that builds make, where no git says what belongs."""
+"""Build output, for folders outside of a git checkout."""
 
 
 def source_files(folder: Path) -> list[Path]:
-    """The files of ``folder`` that belong to it, sorted: what git tracks or would track.
+    """The source files of ``folder``, sorted: those that git tracks or would track.
 
-    Outside of a git checkout: all but hidden folders and those that builds make.
+    Outside of a git checkout: all files but those in hidden folders and build output.
     """
     try:
         listed = subprocess.run(

@@ -1,4 +1,4 @@
-"""How tasks end: with a message and an exit status, early where a signal says so."""
+"""Ends tasks with a message and an exit status, on errors and on signals."""
 
 import errno
 import os
@@ -29,7 +29,7 @@ _ADVICE = {
     errno.EEXIST: "name another file",
     errno.EISDIR: "name another file",
 }
-"""What to do about files that cannot be read or written."""
+"""What to do if a file cannot be read or written."""
 
 
 class Interrupt(KeyboardInterrupt):
@@ -44,8 +44,8 @@ class Interrupt(KeyboardInterrupt):
 def reports_errors(task: Callable[P, None]) -> Callable[P, None]:
     """Turn a :class:`TaskError` into one message and its exit status, and a signal into 128 + N.
 
-    SIGINT, SIGTERM and SIGHUP, or the death of what started the task, end it in order; a second
-    signal ends it at once.
+    SIGINT, SIGTERM, SIGHUP or the death of its parent ends a task with an orderly teardown; a
+    second signal ends it at once.
     """
 
     @wraps(task)
@@ -74,7 +74,7 @@ def reports_errors(task: Callable[P, None]) -> Callable[P, None]:
 
 def _handle(number: signal.Signals) -> None:
     if signal.getsignal(number) == signal.SIG_IGN and number != signal.SIGTERM:
-        return  # below nohup, or in the background
+        return  # started with nohup or in the background
     signal.signal(number, _interrupt)
 
 
@@ -86,7 +86,7 @@ def _interrupt(number: int, _: FrameType | None) -> NoReturn:
 
 
 def end_at_once_on_signals() -> None:
-    """Have a signal kill what this process started, remove its scratch folders and end it.
+    """On a signal, kill child processes, remove scratch folders and exit.
 
     For the processes that run the suite: their threads cannot be interrupted one by one.
     """

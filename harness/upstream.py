@@ -1,8 +1,8 @@
 """The slow upstream that ``/slow_api`` calls.
 
-``GET /?call=I&ms=MS`` answers ``{"call":I,"token":"…"}`` after MS milliseconds. It counts its calls
-and how many were in flight at once, by ``X-Request-Id``: ``GET /stats?id=ID`` tells.
-``PUT /faults?id=ID&fault=F`` makes the calls of that request fail in a way (:data:`FAULTS`).
+``GET /?call=I&ms=MS`` answers ``{"call":I,"token":"…"}`` after MS milliseconds.
+``GET /stats?id=ID`` returns the number of calls with that ``X-Request-Id``, and how many were in
+flight at once. ``PUT /faults?id=ID&fault=F`` makes them fail in one of the ways of :data:`FAULTS`.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ from aiohttp import web
 import spec
 
 FAULTS = ("status", "redirect", "text", "array", "truncated", "hang")
-"""Answer 500, a redirect, something that is not JSON, JSON that is no object, a part; or never."""
+"""Answer with 500, a redirect, text that is not JSON, an array, a truncated body; or never."""
 
 
 @dataclass
 class Stats:
-    """What the calls of one request were: how many, and how many at once at most."""
+    """The calls of one request: how many, how many are in flight, and the most at once."""
 
     calls: int = 0
     in_flight: int = 0
@@ -64,10 +64,10 @@ class _Api:
                 await asyncio.sleep(60)
         return web.json_response(text=body)
 
-    async def tell(self, request: web.Request) -> web.Response:
+    async def get_stats(self, request: web.Request) -> web.Response:
         return web.json_response(asdict(self.stats[request.query.get("id", "")]))
 
-    async def fail(self, request: web.Request) -> web.Response:
+    async def set_fault(self, request: web.Request) -> web.Response:
         if request.query["fault"] not in FAULTS:
             raise web.HTTPBadRequest(text=f"fault must be one of {', '.join(FAULTS)}")
         self.faults[request.query["id"]] = request.query["fault"]
@@ -75,11 +75,15 @@ class _Api:
 
 
 def main(port: int) -> None:
-    """Serve until told to stop."""
+    """Serve until stopped by a signal."""
     api = _Api()
     app = web.Application()
     app.add_routes(
-        [web.get("/", api.call), web.get("/stats", api.tell), web.put("/faults", api.fail)]
+        [
+            web.get("/", api.call),
+            web.get("/stats", api.get_stats),
+            web.put("/faults", api.set_fault),
+        ]
     )
     web.run_app(app, host="127.0.0.1", port=port, print=None, access_log=None, backlog=4096)
 

@@ -1,4 +1,4 @@
-"""What is wrong with data that a model refuses, in one line."""
+"""Describes the validation errors of Pydantic's models in one line."""
 
 from pydantic import ValidationError
 
@@ -8,14 +8,14 @@ _PLAIN = {
     "Value error, ": "",
     "Input should": "should",
 }
-"""What is said in place of Pydantic's words, which are a programmer's."""
+"""Plain words for Pydantic's messages, which are meant for programmers."""
 
 
-def faults(error: ValidationError, whole: str) -> str:
-    """Each wrong field with what is wrong; ``whole`` names what has no field of its own."""
+def describe(error: ValidationError, whole: str) -> str:
+    """Each wrong field with its error; ``whole`` names the data where no field is at fault."""
     return "; ".join(
-        f"{'.'.join(map(str, fault['loc'])) or whole}: {_plain(fault['msg'])}"
-        for fault in error.errors()
+        f"{'.'.join(map(str, detail['loc'])) or whole}: {_plain(detail['msg'])}"
+        for detail in error.errors()
     )
 
 

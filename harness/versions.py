@@ -1,4 +1,4 @@
-"""The versions of what servers are made of, as their locks have them."""
+"""The versions of servers' runtimes and dependencies."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.catalog import Server
 from harness.manifest import Tool
-from harness.programs import ask, parse_version, search_path, version_of
+from harness.programs import parse_version, run_program, search_path, version_of
 
 _RUNTIMES = {
     "python": ("python3", "--version"),
@@ -20,10 +20,10 @@ _RUNTIMES = {
 
 
 def runtime(server: Server) -> dict[str, str]:
-    """The version of what runs the server, such as Python's."""
+    """The version of the server's runtime, such as Python's."""
     if server.manifest.language not in _RUNTIMES:
         tools = [need for need in server.manifest.needs if isinstance(need, Tool)]
-        found = {tool.name: parse_version(ask(tool.check)[1]) for tool in tools}
+        found = {tool.name: parse_version(run_program(tool.check)[1]) for tool in tools}
         return {name: ".".join(map(str, version)) for name, version in found.items() if version}
     program, *arguments = _RUNTIMES[server.manifest.language]
     own = server.folder / ".venv" / "bin" / program
@@ -32,7 +32,7 @@ def runtime(server: Server) -> dict[str, str]:
 
 
 def dependencies(server: Server) -> dict[str, str]:
-    """Direct dependencies with their exact versions; empty where there are no locks."""
+    """Direct dependencies with their locked versions; empty without a lock file."""
     read = {"python": _python, "node": _node, "scala": _scala, "ruby": _ruby}
     try:
         return read[server.manifest.language](server.folder)

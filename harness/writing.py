@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Writes files atomically."""
 
 import errno
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replace ``path`` in one step: a reader, or a crash, sees the old text or the new one."""
+    """Replace ``path`` atomically: after a crash, too, it has the old text or the new one."""
     try:
         _write(path, text)
     except OSError as error:
@@ -16,7 +16,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def prepare_file(path: Path) -> None:
-    """Make the folder of a file that is to be written; refuses what cannot be one."""
+    """Create the parent folder of a file to write; refuses a path that is a folder."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     path.parent.mkdir(parents=True, exist_ok=True)

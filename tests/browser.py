@@ -8,7 +8,7 @@ expect.set_options(timeout=30_000)
 
 
 class Opened:
-    """A page in the browser, with all that it asked for and all that went wrong."""
+    """A page in the browser, with its requests and errors."""
 
     def __init__(self, browser: Browser, path: Path, width: int = 1200, scheme: str = "light"):
         self.context = browser.new_context(
@@ -23,7 +23,7 @@ class Opened:
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on(
             "console",
-            lambda told: self.wrong.append(told.text) if told.type == "error" else None,
+            lambda message: self.wrong.append(message.text) if message.type == "error" else None,
         )
         self.url = path.as_uri()
         self.page.goto(self.url)

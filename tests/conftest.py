@@ -1,4 +1,4 @@
-"""What several files of tests share."""
+"""Fixtures of several test files."""
 
 from collections.abc import Iterator
 

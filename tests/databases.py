@@ -1,4 +1,4 @@
-"""Databases as users have them: with TLS, users and replica sets, each a process of its own."""
+"""Databases like those of users: with TLS, users and replica sets, each in its own process."""
 
 import shutil
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ from harness.wheel import install_wheel
 
 DATABASE, OWNER = "theirs", "someone"
 PASSWORD, QUOTED = "p@ss/word", "p%40ss%2Fword"
-"""PostgreSQL's, and as a URL has it."""
+"""PostgreSQL's password, and the same quoted for a URL."""
 PLAIN = "pass-word"
-"""MongoDB's: ReactiveMongo takes a password as the URL has it."""
+"""MongoDB's password: ReactiveMongo does not decode passwords in URLs."""
 
 _START = 60.0
 
@@ -41,7 +41,7 @@ class Certificates:
 
 
 class TlsPostgreSQL(PostgreSQL):
-    """One that talks TLS to clients that know the password, and nothing else."""
+    """PostgreSQL that requires TLS and a password."""
 
     def __init__(self, folder: Path, certificates: Certificates) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class TlsPostgreSQL(PostgreSQL):
         return [*super().command(port), "-c", "ssl=on", *files]
 
     def make_owner(self, port: int) -> str:
-        """Make a database and its owner; gives the URL without a query."""
+        """Create a database and its owner; return the URL without scheme and query."""
         with psycopg.connect(self.url(port), autocommit=True) as connection:
             role = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
             connection.execute(role.format(sql.Identifier(OWNER), sql.Literal(PASSWORD)))
@@ -85,7 +85,7 @@ class TlsPostgreSQL(PostgreSQL):
 
 
 class OwnMongoDB(MongoDB):
-    """One in a folder of its own."""
+    """MongoDB in a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -95,14 +95,14 @@ class OwnMongoDB(MongoDB):
         return self._folder
 
     def make_owner(self, port: int) -> str:
-        """Make a user who may read and write one database, and is known to that alone."""
+        """Create a user that can read and write, and is defined in, one database only."""
         with pymongo.MongoClient[Any](self.url(port)) as client:
             client[DATABASE].command("createUser", OWNER, pwd=PLAIN, roles=["readWrite"])
         return f"mongodb://{OWNER}:{PLAIN}@127.0.0.1:{port}/{DATABASE}"
 
 
 class OpenMongoDB(OwnMongoDB):
-    """One without users, with more options."""
+    """MongoDB without users, with more options."""
 
     def __init__(self, folder: Path, *options: str, query: str, hosts: str = "") -> None:
         super().__init__(folder)
@@ -129,7 +129,7 @@ def tls_mongodb(folder: Path, certificates: Certificates) -> OpenMongoDB:
 
 
 def replica_set(folder: Path) -> OpenMongoDB:
-    """A mongod that is a replica set of one; the URL names another member, which is away."""
+    """A mongod that is a replica set of one; the URL names another member, which is down."""
     options = ("--replSet", "rs0")
     return OpenMongoDB(folder, *options, query="replicaSet=rs0", hosts=",127.0.0.1:9")
 
@@ -151,7 +151,7 @@ def _is_primary(client: pymongo.MongoClient[Any]) -> bool:
 
 @contextmanager
 def running(service: Service) -> Iterator[int]:
-    """Run a database for a while; gives its port."""
+    """Run a database during the block; yields its port."""
     service.install()
     service.prepare()
     port = free_port()

@@ -1,4 +1,4 @@
-"""Tasks that are interrupted, and what must not be left of them."""
+"""Interrupts tasks, and checks that they leave nothing behind."""
 
 import json
 import os
@@ -18,11 +18,11 @@ from harness.ports import accepts
 from harness.processes import wait_until
 
 GONE = 20.0
-"""Seconds in which everything is gone: 5 where the machine is not busy."""
+"""Seconds within which everything must be gone; 5 on an idle machine."""
 
 
 class Task:
-    """A task that runs, and all the processes that it has had so far."""
+    """A running task, and all the processes that it has had so far."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
         self.process, self.log = process, log
@@ -54,9 +54,9 @@ class Task:
         return self.log.read_text(errors="replace")
 
     def wait_for(self, condition: Callable[["Task"], bool]) -> None:
-        """Wait until it has come so far."""
-        came = wait_until(lambda: condition(self) or self.process.poll() is not None, timeout=180)
-        assert came, self.output
+        """Wait until the condition holds; fail if the task ends before."""
+        done = wait_until(lambda: condition(self) or self.process.poll() is not None, timeout=180)
+        assert done, self.output
         assert self.process.poll() is None, self.output
 
     def signal(self, number: signal.Signals) -> None:
@@ -67,7 +67,7 @@ class Task:
             os.killpg(self.process.pid, number)
 
     def require_gone(self) -> None:
-        """All its processes have ended, its ports are free, and no file is torn."""
+        """Fail unless all its processes have ended, its ports are free, and no file is torn."""
         self.process.wait(GONE)
         left = psutil.wait_procs([one for one in self.seen if _is_there(one)], timeout=GONE)[1]
         assert not [_words(one) for one in left if _is_there(one)], self.output
@@ -79,7 +79,7 @@ class Task:
 def task(
     *words: str, log: Path, env: Mapping[str, str] | None = None, program: Path = ROOT / "just"
 ) -> Iterator[Task]:
-    """Start a task in a terminal's way; it is killed at the end of the block."""
+    """Start a task as a terminal does; it is killed at the end of the block."""
     with log.open("w") as output:
         process = subprocess.Popen(
             [str(program), *words],
@@ -99,7 +99,7 @@ def task(
 
 
 def require_whole() -> None:
-    """What tasks write is whole, no draft is left, and no lock of a build or a run is held."""
+    """Fail if a file is torn, a draft is left behind, or the lock of a build is held."""
     folders = (RUN / "verdicts", ROOT / "results")
     for folder in folders:
         for path in folder.glob("*.json"):

@@ -1,4 +1,4 @@
-"""Tools from npm that tests use, each set in a folder of ``tests/`` with a lock."""
+"""Tools from npm that tests use, each set in a folder of ``tests/`` with a lock file."""
 
 import os
 import subprocess

@@ -1,8 +1,8 @@
-"""A pytest plugin that runs each check once more for each fault that it claims to catch.
+"""A pytest plugin that runs each check again with each fault that it claims to catch.
 
-Each fault has to be caught by one parameter of the check at least, and each parameter has to catch
-one fault at least. Only a failed assertion counts: a check that breaks has caught nothing. Before
-its first fault a check is run a second time as things are, so that it is known to be repeatable.
+Each fault must be caught by at least one parameter of the check, and each parameter must catch at
+least one fault. Only a failed assertion counts: a check that breaks has caught nothing. Before its
+first fault a check runs a second time without faults, which shows that it is repeatable.
 """
 
 import json
@@ -19,11 +19,11 @@ from harness.processes import wait_until
 from harness.server import answers
 
 DENIED = "-claimed-none"
-"""Ends the names of the faults that a manifest commits, not a server."""
+"""Suffix of the faults that are in a manifest, not in a server."""
 
 
 class Proof:
-    """What is still to be caught, by check."""
+    """The claimed faults, and those not caught yet, by check."""
 
     def __init__(self, fault_file: Path, output: Path) -> None:
         self.fault_file, self.output = fault_file, output
@@ -60,7 +60,7 @@ class Proof:
             self._run(item)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # Schemathesis' groups of failures are no Exception
+        except BaseException as error:  # Schemathesis raises groups that are not an Exception
             if not _is_assertion(error):
                 self.broken[f"{item.nodeid} with {fault}"] = repr(error)
                 return False
@@ -78,7 +78,7 @@ class Proof:
         item.obj(**arguments)
 
     def _settle(self, item: pytest.Function) -> None:
-        """Wait until a server that a fault has killed or blocked is there again."""
+        """Wait until a server that a fault has killed or blocked answers again."""
         subject = item.funcargs.get("subject") or item.funcargs.get("controlled")
         if isinstance(subject, Subject):
             wait_until(lambda: answers(subject.host, subject.port), timeout=25)

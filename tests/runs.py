@@ -1,4 +1,4 @@
-"""A run to report on, with a bit of all that can happen."""
+"""A sample run for reports, with an example of everything that can happen."""
 
 from bench.result import (
     Checked,

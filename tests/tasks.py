@@ -1,4 +1,4 @@
-"""Runs tasks as a person does, through ``./just``."""
+"""Runs tasks as a user does, through ``./just``."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from harness.paths import ROOT
 def run(
     *words: str, env: Mapping[str, str] | None = None, timeout: float = 300
 ) -> subprocess.CompletedProcess[str]:
-    """Run a task to its end."""
+    """Run a task to completion."""
     return subprocess.run(
         ["./just", *words],
         cwd=ROOT,
@@ -33,7 +33,7 @@ def run(
 def started(
     *words: str, log: Path, until: str, env: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a task, wait until it has written ``until``, and end it as Ctrl-C does."""
+    """Start a task, wait until its output has ``until``, and end it as Ctrl-C does."""
     with log.open("w") as output:
         task = subprocess.Popen(
             ["./just", *words],
@@ -58,12 +58,12 @@ def started(
 
 
 def descendants(pid: int) -> list[psutil.Process]:
-    """Every process below ``pid``."""
+    """All descendants of ``pid``."""
     return psutil.Process(pid).children(recursive=True)
 
 
 def listeners(words: str) -> list[psutil.Process]:
-    """Processes whose command line holds ``words``."""
+    """Processes whose command line contains ``words``."""
     found = []
     for process in psutil.process_iter(["cmdline"]):
         if words in " ".join(process.info["cmdline"] or []):

@@ -1,4 +1,4 @@
-"""Every question tells its answers apart, on a server that can be switched to each of them."""
+"""Every question distinguishes its answers, on a server that can be switched to each of them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,14 +14,14 @@ from conformance.behaviours.observe import INQUIRIES, ask
 from conformance.subject import Controlled, start
 from harness.catalog import Target, find_target
 from harness.paths import ROOT
-from harness.services import Services, services
+from harness.services import Services, backing_services
 from spec.behaviours import questions
 
 pytestmark = pytest.mark.timeout(1800)
 
 WRONG = ROOT / "tests" / "servers" / "wrong"
 PATIENCE = 2.5
-"""Seconds of silence; the wrong server is quick."""
+"""Seconds of silence that count as no answer; the wrong server is fast."""
 _TOGETHER = 8
 """Wrong servers that are switched and asked at once."""
 
@@ -32,18 +32,18 @@ Switch = tuple[str, str]
 class Bench:
     """One wrong server with a switch of its own."""
 
-    def __init__(self, target: Target, around: Services, folder: Path) -> None:
+    def __init__(self, target: Target, backing: Services, folder: Path) -> None:
         folder.mkdir()
-        self.target, self.around, self.folder = target, around, folder
+        self.target, self.backing, self.folder = target, backing, folder
         self.switch = folder / "fault"
         self.switch.write_text("")
 
     def start(self, settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
         own = {"FAULT_FILE": str(self.switch), **settings}
-        return start(self.target, self.around, self.folder, own)
+        return start(self.target, self.backing, self.folder, own)
 
     def ask_all(self, queue: "SimpleQueue[Switch]") -> Iterator[tuple[Switch, str]]:
-        """What is seen at each switch of the queue; a new server after one that stopped."""
+        """The observed answer for each switch in the queue; restarts a server that stops."""
         while True:
             with self.start({}) as server:
                 while server.pids():
@@ -60,15 +60,15 @@ class Bench:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
-    """What is seen at each answer of each question, and without a switch (as answer "")."""
+    """The observed answer for each switch, and for each question without one (as answer "")."""
     folder = tmp_path_factory.mktemp("behaviours")
     queue: SimpleQueue[Switch] = SimpleQueue()
     for id, question in questions().items():
         for answer in ("", *question.answers):
             queue.put((id, answer))
     target = find_target(f"{WRONG}/wrong")
-    with services() as around, ThreadPoolExecutor(_TOGETHER) as pool:
-        benches = [Bench(target, around, folder / str(number)) for number in range(_TOGETHER)]
+    with backing_services() as backing, ThreadPoolExecutor(_TOGETHER) as pool:
+        benches = [Bench(target, backing, folder / str(number)) for number in range(_TOGETHER)]
         found = pool.map(lambda bench: dict(bench.ask_all(queue)), benches)
         return {switch: answer for each in found for switch, answer in each.items()}
 
@@ -78,7 +78,7 @@ def test_every_question_is_asked() -> None:
     assert list(questions().keys() - INQUIRIES.keys()) == []
 
 
-def test_every_answer_is_told_apart(seen: dict[Switch, str]) -> None:
+def test_every_answer_is_distinguished(seen: dict[Switch, str]) -> None:
     wrong = {
         f"{id}={answer}": got for (id, answer), got in seen.items() if answer and got != answer
     }
@@ -103,7 +103,7 @@ def test_every_switch_is_of_a_question() -> None:
     assert named - questions().keys() == set()
 
 
-def test_every_question_says_what_is_right_and_rates_its_answers() -> None:
+def test_every_question_has_a_source_and_rates_its_answers() -> None:
     for question in questions().values():
         assert question.text.endswith((".", "?")), question.id
         assert question.source, question.id

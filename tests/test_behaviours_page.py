@@ -143,7 +143,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
 def opened(request: pytest.FixtureRequest, chromium: Browser, path: Path) -> Iterator[Opened]:
-    """At both widths: nothing may go wrong, and nothing but the page itself is asked for."""
+    """At both widths there are no errors, and no requests but for the page itself."""
     opened = Opened(chromium, path, width=request.param)
     yield opened
     opened.context.close()
@@ -168,12 +168,12 @@ def phone(chromium: Browser, path: Path) -> Iterator[Page]:
 
 
 def shown(page: Page) -> list[str]:
-    """The questions that can be seen, in order."""
+    """The visible questions, in order."""
     return page.locator("tbody th:visible").all_inner_texts()
 
 
 def columns(page: Page) -> list[str]:
-    """The deployments that can be seen, and servers that have but one of their own name."""
+    """The visible deployments, and servers whose only deployment has their name."""
     return page.locator("thead [scope=col][data-server]:visible").all_inner_texts()
 
 
@@ -213,7 +213,7 @@ def test_desktop_shows_a_column_for_each_deployment(desktop: Page) -> None:
     assert cells("pool")[0] == ("not asked", 1)
 
 
-def test_phone_lists_who_gives_each_answer(phone: Page) -> None:
+def test_phone_lists_the_servers_of_each_answer(phone: Page) -> None:
     assert shown(phone) == QUESTIONS
     assert phone.locator("td[data-server]:visible").count() == 0
 
@@ -333,7 +333,7 @@ def test_filters(opened: Opened) -> None:
         page.get_by_role("searchbox").fill(words)
         assert shown(page) == found
     page.get_by_role("searchbox").fill("no such words")
-    expect(page.get_by_text("No question passes these filters.")).to_be_visible()
+    expect(page.get_by_text("No question matches these filters.")).to_be_visible()
     page.get_by_role("searchbox").press("Enter")
     expect(status).to_have_text("0 of 6 questions shown")
 
@@ -346,7 +346,7 @@ def test_servers_and_languages_are_chosen(desktop: Page) -> None:
     assert columns(desktop) == ["tornado"]
     assert desktop.locator("thead:visible [scope=colgroup]:visible").count() == 0
     choose(desktop, "Language", "nginx")
-    # What differs, and what is risky, is what does among those that are shown.
+    # Only the visible deployments count as differing or risky.
     desktop.get_by_role("checkbox", name="different answers").check()
     assert shown(desktop) == [QUESTIONS[3]]
     desktop.get_by_role("checkbox", name="different answers").uncheck()
@@ -359,7 +359,7 @@ def test_servers_and_languages_are_chosen(desktop: Page) -> None:
     assert width == DESKTOP
 
 
-def test_cards_show_those_who_are_chosen(phone: Page) -> None:
+def test_cards_show_the_chosen_servers(phone: Page) -> None:
     choose(phone, "Server", "flask")
     card = phone.locator(".question", has_text="slash").first
     expect(card.locator("li:visible")).to_have_count(1)
@@ -424,7 +424,7 @@ def test_sources_are_linked(opened: Opened) -> None:
     ]
 
 
-def test_keyboard_alone_will_do(opened: Opened) -> None:
+def test_the_page_works_with_the_keyboard_only(opened: Opened) -> None:
     page = opened.page
     page.keyboard.press("Tab")
     skip = page.get_by_role("link", name="Skip to the questions")
@@ -474,23 +474,23 @@ def test_it_can_be_read_aloud(opened: Opened) -> None:
             named.every((node) => document.getElementById(node.getAttribute("aria-labelledby")));
         }"""
     )
-    # Each cell stands under its own head: rows have as many columns as there are heads.
+    # Each cell is below its own heading: rows have as many columns as there are headings.
     widths = page.locator("tr:has(> :is([scope=row], .wide))").evaluate_all(
         "rows => rows.map(row => [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0))"
     )
     assert set(widths) == {1 + len(ALL)}
     assert page.locator("thead [scope=col]").count() == 1 + len(ALL)
-    # No rating is told by its colour alone.
+    # No rating is shown by its colour alone.
     for rating, sign in (("good", "✓"), ("plain", "–"), ("risky", "⚠")):
         for text in page.locator(f"table .{rating}").all_text_contents():
             assert text.strip().startswith(sign)
             assert f"{rating}:" in text
 
 
-def test_a_reader_is_told_the_rating_of_a_cell(desktop: Page) -> None:
-    told = desktop.locator("tr", has=desktop.get_by_text("contradict")).aria_snapshot()
-    assert "risky: smuggled" in told
-    assert "good: refused" in told
+def test_a_screen_reader_gets_the_rating_of_a_cell(desktop: Page) -> None:
+    row = desktop.locator("tr", has=desktop.get_by_text("contradict")).aria_snapshot()
+    assert "risky: smuggled" in row
+    assert "good: refused" in row
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -581,10 +581,10 @@ def test_deployments_in_any_order_and_without_a_record() -> None:
     page = render([*reversed(targets), *targets], ROWS[:5])
     assert page.count('<th scope="colgroup"') == 2
     assert "all</span>" in page
-    assert "Nothing is recorded of" not in page
+    assert "There are no records for" not in page
     asked_of_flask = Row(ROWS[0].question, {FLASK[0]: "served"})
     page = render(targets, [asked_of_flask])
-    assert "Nothing is recorded of nginx/nginx, flask/gevent, tornado/tornado" in page
+    assert "There are no records for nginx/nginx, flask/gevent, tornado/tornado" in page
 
 
 def test_nothing_of_a_record_is_run(chromium: Browser, tmp_path: Path) -> None:
@@ -622,12 +622,12 @@ def test_nothing_of_a_record_is_run(chromium: Browser, tmp_path: Path) -> None:
 
 
 def test_a_script_of_others_is_not_run(chromium: Browser, path: Path, tmp_path: Path) -> None:
-    """Were something ever not escaped, the Content-Security-Policy would still stand."""
+    """The Content-Security-Policy holds even if something is not escaped."""
     page = path.read_text().replace("<main", f"{NASTY}<main")
     changed = tmp_path / "page.html"
     changed.write_text(page)
     opened = Opened(chromium, changed)
     assert opened.page.evaluate("window.hacked") is None
-    assert any("Content Security Policy" in told for told in opened.wrong)
+    assert any("Content Security Policy" in error for error in opened.wrong)
     expect(opened.page.get_by_role("status")).to_have_text("6 of 6 questions shown")
     opened.context.close()

@@ -22,7 +22,7 @@ from bench.workload import Changes, Workload, load_workload
 from harness.catalog import Target, find_target
 from harness.errors import TaskError
 from harness.paths import ROOT
-from harness.services import Services, services
+from harness.services import Services, backing_services
 from tests.browser import Opened
 from tests.tasks import run
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.fixture(scope="module")
 def around() -> Iterator[Services]:
-    with services() as held:
+    with backing_services() as held:
         yield held
 
 

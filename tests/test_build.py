@@ -49,7 +49,7 @@ def test_a_build_is_run_again_when_its_output_is_gone(tmp_path: Path) -> None:
     assert (tmp_path / "count").read_text() == "built\n" * 2
 
 
-def test_a_failed_build_tells_its_output_and_is_tried_again(tmp_path: Path) -> None:
+def test_a_failed_build_shows_its_output_and_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / "input").write_text("a")
     example = server(tmp_path, COUNT, ["sh", "-c", "echo the reason; exit 3"])
     for _ in range(2):
@@ -58,7 +58,7 @@ def test_a_failed_build_tells_its_output_and_is_tried_again(tmp_path: Path) -> N
     assert (tmp_path / "count").read_text() == "built\n" * 2
 
 
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
+def test_missing_programs_and_inputs_are_named(tmp_path: Path) -> None:
     (tmp_path / "input").write_text("a")
     with pytest.raises(UsageError, match="no-such-compiler"):
         build(server(tmp_path, ["no-such-compiler"]))
@@ -73,8 +73,8 @@ def test_a_build_that_makes_no_output_is_named(tmp_path: Path) -> None:
         build(server(tmp_path, ["true"]))
 
 
-def test_a_moved_folder_is_built_anew(tmp_path: Path) -> None:
-    """What its build made names its old place."""
+def test_a_moved_folder_is_built_again(tmp_path: Path) -> None:
+    """Its build output contains the old path."""
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
     (old / "input").write_text("a")
@@ -86,7 +86,7 @@ def test_a_moved_folder_is_built_anew(tmp_path: Path) -> None:
     assert not (new / "made" / "script").exists()
 
 
-def test_what_a_killed_build_left_is_not_taken_for_built(tmp_path: Path) -> None:
+def test_the_output_of_a_killed_build_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "input").write_text("a")
     build(server(tmp_path, COUNT))
     (tmp_path / "input").write_text("b")

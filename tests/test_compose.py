@@ -1,4 +1,4 @@
-"""The databases of a copy: compose.yaml, and what its images load when they start first."""
+"""The databases of a copy: compose.yaml, and the fixtures that its images load at first start."""
 
 import json
 import uuid
@@ -20,7 +20,7 @@ from pymongo.database import Database
 import spec
 from harness.catalog import find_target
 from harness.new import TEMPLATE, copy_server
-from harness.services import Services, services
+from harness.services import Services, backing_services
 from tests import npm
 
 pytestmark = pytest.mark.timeout(600)
@@ -36,7 +36,7 @@ def tools() -> None:
 
 @pytest.fixture(scope="module")
 def databases() -> Iterator[Services]:
-    with services({}) as ours:
+    with backing_services({}) as ours:
         yield ours
 
 
@@ -76,8 +76,8 @@ def test_the_databases_listen_on_loopback_and_say_when_they_are_ready(
         assert service["healthcheck"]["test"]
 
 
-def test_each_image_runs_its_own_fixtures_alone(compose: dict[str, Any], copy: Path) -> None:
-    """Each runs the kinds of file that its documentation names, and passes over the others."""
+def test_each_image_runs_only_its_own_fixtures(compose: dict[str, Any], copy: Path) -> None:
+    """Each runs the kinds of file that its documentation names, and ignores the others."""
     runs = {"mongodb": {".js", ".sh"}, "postgresql": {".sql", ".gz", ".xz", ".zst", ".sh"}}
     found = {}
     for name, service in compose["services"].items():
@@ -98,7 +98,7 @@ def new_name() -> str:
 
 @pytest.fixture
 def loaded(databases: Services, copy: Path, tmp_path: Path) -> Iterator[Database[Any]]:
-    """A database that mongosh has filled twice: the second time everything is there already."""
+    """A database that mongosh has filled twice: the second time, the documents already exist."""
     name = new_name()
     url = elsewhere(databases.mongodb_url, name)
     mongosh = TOOLS / "node_modules/.bin/mongosh"
@@ -117,7 +117,7 @@ def loaded(databases: Services, copy: Path, tmp_path: Path) -> Iterator[Database
 
 
 BIG = bytes(range(256)) * 2_500
-"""A file of several chunks, which no fixture is."""
+"""A file of several chunks, unlike all fixtures."""
 
 
 def test_mongosh_loads_what_the_harness_loads(loaded: Database[Any]) -> None:
@@ -131,7 +131,7 @@ def test_mongosh_loads_what_the_harness_loads(loaded: Database[Any]) -> None:
 
 
 def articles(database: Database[Any]) -> dict[str, bytes]:
-    """The documents as they are stored, with the types of all their numbers."""
+    """The stored documents as BSON, which has the types of all numbers."""
     raw = CodecOptions(document_class=RawBSONDocument)
     found = database.get_collection("articles", codec_options=raw).find()
     return {document["slug"]: document.raw for document in found}

@@ -1,4 +1,4 @@
-"""`conform` at servers that are not ours, and what it says when behaviours change."""
+"""`conform` on servers that are not ours, and its output when behaviours change."""
 
 import http.server
 import json
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timeout(600)
 
 @contextmanager
 def served(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
-    """Serve by Python's own HTTP server, whatever the handler does."""
+    """Run Python's own HTTP server with a handler."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -33,7 +33,7 @@ def served(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
 
 
 class Hello(http.server.BaseHTTPRequestHandler):
-    """A server that has /index alone, and says so of itself."""
+    """A server that has only /index."""
 
     protocol_version = "HTTP/1.1"
 
@@ -72,7 +72,7 @@ def test_a_hello_server() -> None:
 
 
 @pytest.mark.quick
-def test_what_is_wrong_is_shown_with_a_line_that_repeats_it() -> None:
+def test_a_failure_is_shown_with_its_curl_line() -> None:
     with served(http.server.BaseHTTPRequestHandler) as url:
         done = run("conform", url, "-k", "test_json")
     assert done.returncode == 1
@@ -90,8 +90,8 @@ def test_a_selection_without_a_check() -> None:
 
 
 @pytest.mark.quick
-def test_what_does_not_start_is_said_once(tmp_path: Path) -> None:
-    """Exit status 2, and one line, whatever is asked of it."""
+def test_a_failure_to_start_is_reported_once(tmp_path: Path) -> None:
+    """Exit status 2 and one line, not one for each check."""
     manifest = (ROOT / "tests" / "servers" / "wrong" / "server.toml").read_text()
     run_line = 'run = ["../../../.venv/bin/python", "main.py"]'
     assert run_line in manifest
@@ -99,7 +99,7 @@ def test_what_does_not_start_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "server.toml").write_text(text.split("# The same")[0])
     done = run("conform", str(tmp_path))
     assert done.returncode == 2
-    assert done.stdout.count("ended at once, exit status 3") == 1
+    assert done.stdout.count("ended during startup: exit status 3") == 1
     assert "the reason" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
 
@@ -125,7 +125,7 @@ def test_a_folder_anywhere(tmp_path: Path) -> None:
 
 @pytest.fixture
 def record() -> Iterator[Path]:
-    """The record of nginx, which is put back as it was."""
+    """The record of nginx, which is restored at the end."""
     path = find_target("nginx").server.folder / "behaviours.json"
     before = path.read_text()
     yield path

@@ -1,7 +1,7 @@
-"""A copy of each server, somewhere else, runs as its README says, word for word.
+"""A copy of each server in another folder runs exactly as its README says.
 
-Of the commands only `docker compose` is left out: the databases are the project's, and `.env` gets
-their addresses. pip is the real one for one server, and for the others uv, which has its cache.
+Only `docker compose` is left out of the commands: the databases are the project's, and `.env` gets
+their addresses. One server uses the real pip; the others use uv instead, for its cache.
 """
 
 import os
@@ -25,18 +25,18 @@ from harness.new import copy_server
 from harness.ports import accepts, free_port
 from harness.processes import spawn, stop, wait_until
 from harness.readme import blocks
-from harness.services import services
+from harness.services import backing_services
 from harness.toolchains import require
 from tests.tasks import run
 
 pytestmark = pytest.mark.timeout(1200)
 
 SERVERS = sorted(find_servers().values(), key=lambda server: server.name != "play")
-"""The one that takes longest comes first."""
+"""The slowest comes first."""
 
 REAL_PIP = "tornado"
 PROVED = ("tornado", "express", "eventmachine", "nginx")
-"""One server of each language, but for Play, whose checks take as long as all others' together."""
+"""One server of each language except Play, whose checks take as long as all others together."""
 
 CHECKS = "text or json or mongo or agents or files or gridfs"
 STARTING_DOCKER = "docker compose up --detach --wait"
@@ -64,14 +64,14 @@ chmod +x "$3/bin/pip"
 
 @dataclass(frozen=True)
 class Copy:
-    """A server's copy, and the environment that a person's shell has there."""
+    """A server's copy, and the environment of a user's shell in it."""
 
     server: Server
     folder: Path
     shell: Mapping[str, str]
 
     def sh(self, commands: list[str]) -> str:
-        """Run commands as one paste into a terminal, to the first that fails."""
+        """Run commands as if pasted into a terminal, until one fails."""
         done = subprocess.run(
             ["sh", "-e", "-c", "\n".join(commands)],
             cwd=self.folder,
@@ -87,7 +87,7 @@ class Copy:
         return done.stdout
 
     def serves(self, commands: list[str], log: Path) -> None:
-        """The commands serve the contract until Ctrl-C, which ends all that they started."""
+        """Fail unless the commands serve the contract until Ctrl-C, which ends all processes."""
         port = free_port()
         env_file = self.folder / ".env"
         env_file.write_text(re.sub(r"(?m)^PORT=.*", f"PORT={port}", env_file.read_text()))
@@ -123,7 +123,7 @@ def fetch(url: str) -> bytes:
 
 
 def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
-    """Do all that the README says, as a person would."""
+    """Follow the README's instructions as a user would."""
     require(server.manifest.needs)
     shell = {name: value for name, value in environment().items() if name not in settings}
     if server.name != REAL_PIP:
@@ -161,16 +161,16 @@ def files(folder: Path) -> set[str]:
 def followed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Future[None]]]:
-    """Two READMEs are followed at a time; only those of the servers that are selected."""
+    """Follow two READMEs at a time, only those of the selected servers."""
     servers: list[Any] = [
         item.callspec.params["server"]
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.path == request.path
     ]
-    with services() as around, ThreadPoolExecutor(2) as pool:
+    with backing_services() as backing, ThreadPoolExecutor(2) as pool:
         folders = [tmp_path_factory.mktemp(server.name) for server in servers]
         yield {
-            server.name: pool.submit(follow, server, folder, around.environment())
+            server.name: pool.submit(follow, server, folder, backing.environment())
             for server, folder in zip(servers, folders, strict=True)
         }
         pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""Full disks and folders that cannot be written: one clear line, and nothing is torn or lost."""
+"""Full disks and read-only folders: one clear line, and nothing is torn or lost."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ SIZE = 256 << 10
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own, for a few hundred kilobytes."""
+    """A file system with a capacity of ``SIZE`` bytes."""
     folder = tmp_path / "small"
     folder.mkdir()
     mounting = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
@@ -46,7 +46,7 @@ def fill(folder: Path) -> None:
 
 
 def test_a_result_on_a_full_disk(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was written before stays, and the line says what to do."""
+    """The earlier result stays, and the error says what to do."""
     monkeypatch.setattr(result, "RESULTS", small)
     # Signals are pytest's own here.
     monkeypatch.setattr(task, "_SIGNALS", ())

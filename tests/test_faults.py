@@ -1,4 +1,4 @@
-"""Every check can fail: each catches servers that are wrong in one way; no fault goes uncaught."""
+"""Every check can fail: each catches servers with one fault, and no fault goes uncaught."""
 
 import json
 import os
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.timeout(1800)
 WRONG = ROOT / "tests" / "servers" / "wrong"
 
 MEASURED = {"wrong-under-load"}
-"""Faults that only a measurement can catch: tests/test_bench.py shows that it does."""
+"""Faults that only a benchmark can catch, as tests/test_bench.py shows."""
 
 _TOGETHER = 3
-"""Files of checks that are proved at once, each with a server of its own."""
+"""Files of checks that are proved in parallel, each with a server of its own."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Proof:
 
 
 def suite(folder: Path, file: Path, deployment: str, *options: str) -> tuple[int, str]:
-    """Run a file of checks on the wrong server; gives the exit status and the output."""
+    """Run a file of checks on the wrong server; return the exit status and the output."""
     command = [
         *(sys.executable, "-m", "pytest", str(file), "--target", str(WRONG / deployment)),
         *("--quiet", "--assert", "plain", "--tb", "short", "-p", "no:cacheprovider"),
@@ -117,15 +117,13 @@ def test_every_fault_is_claimed(proofs: list[Proof]) -> None:
     ("part", "check"),
     [
         ("process", "test_keep_alive"),
-        ("concurrency", "test_a_slow_request_leaves_others_alone"),
+        ("concurrency", "test_a_slow_request_does_not_block_others"),
         ("agents", "test_connections_come_from_a_pool"),
         ("process", "test_a_killed_worker"),
         ("process", "test_workers"),
     ],
 )
-def test_a_manifest_that_denies_what_a_server_does_is_caught(
-    tmp_path: Path, part: str, check: str
-) -> None:
+def test_a_manifest_that_denies_a_feature_is_caught(tmp_path: Path, part: str, check: str) -> None:
     (tmp_path / "fault").write_text("")
     status, output = suite(tmp_path, CHECKS / f"test_{part}.py", "denied", "-k", check)
     assert status == 1, output

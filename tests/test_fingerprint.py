@@ -1,4 +1,4 @@
-"""The fingerprint is made of what a server sent."""
+"""The fingerprint is a hash of the received responses."""
 
 import json
 import os
@@ -60,7 +60,7 @@ def of(responses: list[tuple[Exchange, Response]]) -> str:
     return fingerprint.hexdigest()
 
 
-def test_every_part_of_an_answer_counts_but_what_the_contract_leaves_open() -> None:
+def test_the_hash_covers_all_that_the_contract_defines() -> None:
     exchange = Exchange("sleep", "/sleep?ms=abc")
     expected = exchange.expected
     bare = of([(exchange, sent(exchange, expected))])

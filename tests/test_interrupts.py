@@ -1,4 +1,4 @@
-"""Tasks that a signal ends, and tasks of which a process is killed."""
+"""Tasks that get a signal, and tasks one of whose processes is killed."""
 
 import shutil
 import signal
@@ -14,7 +14,7 @@ import pytest
 from harness.paths import ROOT
 from harness.ports import free_port
 from harness.processes import wait_until
-from harness.services import services
+from harness.services import backing_services
 from tests.interrupted import GONE, Task, task
 
 pytestmark = pytest.mark.timeout(600)
@@ -53,13 +53,13 @@ run = ["sh", "-c", "trap 'touch asked' TERM; touch ready; while :; do sleep 0.1;
 
 @pytest.fixture(scope="module", autouse=True)
 def databases() -> Iterator[None]:
-    """Hold them, so that they are not started anew for each task."""
-    with services():
+    """Keep them running, so that they are not restarted for each task."""
+    with backing_services():
         yield
 
 
 def runs(words: str) -> Callable[[Task], bool]:
-    """Whether a process below the task has these words in its command line."""
+    """Whether a child process of the task has these words in its command line."""
 
     def look(running: Task) -> bool:
         return any(words in line for line in lines(running))
@@ -84,11 +84,11 @@ def writes(words: str) -> Callable[[Task], bool]:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of task, when it is in the midst of things, and what it says at its end."""
+    """A kind of task, a condition that holds once it is busy, and its final message."""
 
     words: tuple[str, ...]
-    midst: Callable[[Task], bool]
-    says: str = ""
+    is_busy: Callable[[Task], bool]
+    message: str = ""
 
 
 KINDS = {
@@ -97,7 +97,7 @@ KINDS = {
     "conform": Kind(
         ("conform", "tornado", "aiohttp/aiohttp"),
         runs("-m app.main"),
-        "interrupted: what was found",
+        "interrupted: these are the results so far",
     ),
     "bench": Kind(
         ("bench", "text", "--quick", "--repeats", "9", "tornado"), runs("--connections"), "kept in"
@@ -108,7 +108,7 @@ KINDS = {
 
 @contextmanager
 def begun(name: str, folder: Path) -> Iterator[Task]:
-    """A task in the midst of things."""
+    """A task that is busy."""
     kind = KINDS[name]
     slow = folder / "interrupted"
     slow.mkdir(exist_ok=True)
@@ -117,7 +117,7 @@ def begun(name: str, folder: Path) -> Iterator[Task]:
     with task(
         *words, log=folder / "log", env={"PORT": str(free_port()), "WORKERS": "2"}
     ) as running:
-        running.wait_for(kind.midst)
+        running.wait_for(kind.is_busy)
         yield running
 
 
@@ -130,14 +130,14 @@ def test_a_signal_ends_all_of_a_task(name: str, number: signal.Signals, tmp_path
         running.require_gone()
         took = time.monotonic() - began
         assert running.process.returncode == 128 + number, running.output
-        assert KINDS[name].says in running.output
+        assert KINDS[name].message in running.output
         assert "Traceback" not in running.output
     print(f"{name} {number.name}: {took:.1f} s")
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_a_signal_ends_a_first_install(number: signal.Signals, tmp_path: Path) -> None:
-    """On a machine with neither just nor uv, while pip fetches them."""
+    """On a machine without just and uv, while pip fetches them."""
     programs, clone = tmp_path / "bin", tmp_path / "clone"
     programs.mkdir()
     clone.mkdir()
@@ -158,7 +158,7 @@ def test_a_signal_ends_a_first_install(number: signal.Signals, tmp_path: Path) -
 
 
 def test_a_second_signal_ends_a_task_at_once(tmp_path: Path) -> None:
-    """Where the first one waits for a server that does not stop."""
+    """While the first one waits for a server that does not stop."""
     folder = tmp_path / "stubborn"
     folder.mkdir()
     (folder / "server.toml").write_text(STUBBORN)
@@ -172,14 +172,14 @@ def test_a_second_signal_ends_a_task_at_once(tmp_path: Path) -> None:
         running.signal(signal.SIGINT)
         running.require_gone()
         assert running.process.returncode == 130
-        assert time.monotonic() - began < 1.5, "as long as the first one waits"
+        assert time.monotonic() - began < 1.5, "the second signal waits like the first"
 
 
 MODULES = {"serve": "harness", "conform": "conformance", "bench": "bench"}
 
 
 def killable(running: Task) -> dict[str, psutil.Process]:
-    """One process of each sort that the task has, by its command line."""
+    """One of the task's processes for each depth and command line."""
     found: dict[str, psutil.Process] = {}
     for one in running.look():
         try:
@@ -193,7 +193,7 @@ def killable(running: Task) -> dict[str, psutil.Process]:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_killed_process_leaves_nothing(name: str, tmp_path: Path) -> None:
-    """The task goes on, or ends with a line; the next one starts as if nothing had been."""
+    """The task goes on, or ends with one line; the next one starts as usual."""
     left: set[str] | None = None
     while left is None or left:
         with begun(name, tmp_path) as running:
@@ -210,7 +210,7 @@ def test_a_killed_process_leaves_nothing(name: str, tmp_path: Path) -> None:
                 running.signal(signal.SIGTERM)
             running.require_gone()
             assert "Traceback" not in running.output
-            told = "killed by SIGKILL" in running.output
+            reported = "killed by SIGKILL" in running.output
             itself = sort.endswith(f"-m {MODULES[name]}") or "--justfile" in sort
-            assert goes_on or told or itself, running.output
+            assert goes_on or reported or itself, running.output
             print(f"killed {sort}: {'goes on' if goes_on else 'ends'}")

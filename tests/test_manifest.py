@@ -75,7 +75,7 @@ def test_a_good_manifest(tmp_path: Path) -> None:
         ("[build]", "[build", "TOML"),
     ],
 )
-def test_a_mistake_is_told_by_file_and_field(
+def test_errors_name_the_file_and_the_field(
     tmp_path: Path, good: str, bad: str, field: str
 ) -> None:
     assert good in GOOD
@@ -98,7 +98,7 @@ def test_names(tmp_path: Path) -> None:
     assert len(find_targets(("all", "other"), tmp_path)) == 4
 
 
-def test_an_unknown_name_is_answered_with_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_name_gets_the_nearest_as_a_hint(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     with pytest.raises(UsageError, match="did you mean example"):
         find_target("exmaple", tmp_path)
@@ -113,10 +113,10 @@ def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:
     second.write_text(GOOD)
     assert find_servers(tmp_path)["example"].folder.parent.name == "node"
     (broken,) = broken_manifests(tmp_path)
-    assert "is called example too" in broken
+    assert "the name example is taken" in broken
 
 
-def test_a_broken_manifest_breaks_its_own_server_alone(tmp_path: Path) -> None:
+def test_a_broken_manifest_affects_only_its_own_server(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     path = write(tmp_path, GOOD.replace('title = "Example"', "title = 5"), "other")
     assert [one.name for one in find_targets(("all",), tmp_path)] == [
@@ -142,7 +142,7 @@ def test_an_address_without_its_scheme_has_a_hint(tmp_path: Path) -> None:
         find_targets(("127.0.0.1:8000",), tmp_path)
 
 
-def test_a_server_in_any_language_says_itself_what_it_needs(tmp_path: Path) -> None:
+def test_a_server_in_any_language_describes_its_own_prerequisites(tmp_path: Path) -> None:
     needs = """needs = [
         {name = "a shell", check = ["sh", "-c", "echo version 5.6"], install = "apt install dash"},
         {name = "Cobol", check = ["cobc", "--version"], install = "apt install gnucobol"},

@@ -1,4 +1,4 @@
-"""`just new`: what a copy has, its name, and what is refused."""
+"""`just new`: the files of a copy, its name, and bad usage."""
 
 import json
 import re
@@ -62,7 +62,7 @@ def test_the_settings_of_a_copy_are_those_that_its_server_reads(server: Server) 
         if path.suffix in (".py", ".ini", ".js", ".rb", ".yml", ".scala", ".conf")
         and not {"test", "tests", "spec"} & set(path.relative_to(server.folder).parts)
     )
-    # FastAPI's settings have their names in small letters.
+    # FastAPI's settings have names in lower case.
     names = code.upper() if "BaseSettings" in code else code
     read = {name for name in CONTRACT if re.search(rf"\b{name}\b", names)}
     assert set(settings) & CONTRACT == read
@@ -152,7 +152,7 @@ def test_a_failure_half_way_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_copy_of_what_is_in_no_git_checkout(tmp_path: Path) -> None:
+def test_a_copy_from_outside_a_git_checkout(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     copy_server(server_of("tornado"), first)
     (first / ".env").write_text("DATABASE_URL=postgresql://me:secret@127.0.0.1/mine\n")
@@ -174,5 +174,5 @@ def test_the_task_takes_a_path_from_where_it_is_called(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     readme = (tmp_path / "mine" / "copy" / "README.md").read_text()
     install, run = (" && ".join(block) for block in blocks(readme)[:2])
-    told = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
-    assert told == ["cd mine/copy", install, run]
+    commands = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
+    assert commands == ["cd mine/copy", install, run]

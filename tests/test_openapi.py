@@ -1,4 +1,4 @@
-"""The OpenAPI document in other hands: linters find nothing, and a client made of it compiles."""
+"""The OpenAPI document: linters find no errors, and a client generated from it compiles."""
 
 import json
 import shutil
@@ -35,21 +35,21 @@ def tools() -> None:
 
 
 def redocly(document: Path, _: Path) -> str:
-    """What Redocly's recommended rules find."""
+    """The findings of Redocly's recommended rules."""
     done = run(
         *(MODULES / ".bin" / "redocly", "lint", "--config", HERE / "redocly.yaml"),
         *("--format", "json", document),
     )
-    told = json.loads(done.stdout)
-    assert set(told["totals"]) == {"errors", "warnings", "ignored"}
-    if any(told["totals"].values()):
+    totals = json.loads(done.stdout)["totals"]
+    assert set(totals) == {"errors", "warnings", "ignored"}
+    if any(totals.values()):
         return done.stdout
     assert done.returncode == 0, done.stderr
     return ""
 
 
 def spectral(document: Path, _: Path) -> str:
-    """What Spectral's rules for OpenAPI find."""
+    """The findings of Spectral's rules for OpenAPI."""
     done = run(
         *(MODULES / ".bin" / "spectral", "lint", "--ruleset", HERE / ".spectral.yaml"),
         *("--fail-severity", "warn", "--format", "json", "--quiet", document),
@@ -60,7 +60,7 @@ def spectral(document: Path, _: Path) -> str:
 
 
 def client(document: Path, folder: Path) -> str:
-    """What the compiler finds in ``client.ts`` with types made of the document."""
+    """The compiler's errors in ``client.ts`` with types generated from the document."""
     for name in ("client.ts", "tsconfig.json", "package.json"):
         shutil.copy(HERE / name, folder)
     (folder / "node_modules").symlink_to(MODULES)
@@ -81,7 +81,7 @@ def named(value: object) -> str:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=named)
-def test_nothing_is_found(tool: Tool, tmp_path: Path) -> None:
+def test_there_are_no_errors(tool: Tool, tmp_path: Path) -> None:
     assert tool(spec.OPENAPI, tmp_path) == ""
 
 
@@ -120,7 +120,7 @@ def with_an_optional_property(document: Document) -> None:
     ],
     ids=named,
 )
-def test_what_is_wrong_is_found(
+def test_errors_are_found(
     tool: Tool, breaks: Callable[[Document], None], words: str, tmp_path: Path
 ) -> None:
     document = yaml.safe_load(spec.OPENAPI.read_text(encoding="utf-8"))
@@ -136,6 +136,6 @@ def test_the_lock_names_no_registry() -> None:
     assert not any("resolved" in package for package in packages.values())
 
 
-def test_what_is_installed_is_not_committed() -> None:
+def test_installed_packages_are_not_committed() -> None:
     done = subprocess.run(["git", "check-ignore", "--quiet", str(STAMP)], cwd=ROOT, check=False)
     assert done.returncode == 0

@@ -1,4 +1,4 @@
-"""Databases of the user's own: filled, served from and tested through as their URLs say."""
+"""The user's own databases: filled, served from and tested with the options of their URLs."""
 
 import subprocess
 import urllib.error
@@ -43,7 +43,7 @@ NOWHERE = "mongodb://127.0.0.1:9/theirs"
 
 @dataclass(frozen=True)
 class Databases:
-    """Where they are, and the settings by which drivers without an option trust the authority."""
+    """Their URLs, and settings that make drivers without an option trust the authority."""
 
     urls: dict[str, str]
     trust: dict[str, str]
@@ -51,7 +51,7 @@ class Databases:
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    """One that PostgreSQL can reach as the user that it runs as."""
+    """A folder that PostgreSQL's user can access."""
     home = PostgreSQL().home
     home.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="own-databases-", dir=home) as name:
@@ -66,7 +66,7 @@ def certificates(folder: Path) -> Certificates:
 
 @pytest.fixture(scope="module")
 def database_url(folder: Path, certificates: Certificates) -> Iterator[str]:
-    """PostgreSQL with TLS, a password and a database that has another name."""
+    """PostgreSQL with TLS, a password and a database with another name."""
     (folder / "postgresql").mkdir()
     database = TlsPostgreSQL(folder / "postgresql", certificates)
     with running(database) as port:
@@ -124,14 +124,14 @@ def _trust(folder: Path, certificates: Certificates) -> dict[str, str]:
 
 
 def _statuses(name: str, settings: dict[str, str], *paths: str) -> dict[str, int]:
-    """How a server answers what needs a database."""
-    around = {
+    """The statuses of a server's responses."""
+    others = {
         "HOST": "127.0.0.1",
         "PORT": str(free_port()),
         "FILES_DIR": str(spec.FILES),
         "SLOW_API_URL": "http://127.0.0.1:9/",
     }
-    with serving(find_target(name), around | settings) as server:
+    with serving(find_target(name), others | settings) as server:
         return {path: _status(server.url + path) for path in paths}
 
 
@@ -186,7 +186,7 @@ def _index_again(articles: Collection[dict[str, Any]]) -> None:
     articles.create_index("slug")
 
 
-def test_what_differs_is_put_back(database_url: str, mongodb_url: str) -> None:
+def test_differences_from_the_fixtures_are_undone(database_url: str, mongodb_url: str) -> None:
     urls = {"MONGODB_URL": mongodb_url, "DATABASE_URL": database_url}
     fill(urls)
     with (
@@ -222,7 +222,7 @@ def test_what_differs_is_put_back(database_url: str, mongodb_url: str) -> None:
             assert not tables.fill(database_url)
 
 
-def test_what_is_not_ours_is_left_alone(database_url: str, mongodb_url: str) -> None:
+def test_data_of_others_is_refused_and_kept(database_url: str, mongodb_url: str) -> None:
     urls = {"MONGODB_URL": mongodb_url, "DATABASE_URL": database_url}
     clear(urls)
     with pymongo.MongoClient[Any](mongodb_url) as client:

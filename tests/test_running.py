@@ -1,4 +1,4 @@
-"""How a server is run: its environment, its settings, and what is said of a bad start."""
+"""Running a server: its environment, its settings, and errors at its start."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from harness.errors import TaskError, UsageError
 from harness.manifest import Deployment, Manifest
 from harness.ports import free_port
 from harness.server import running
-from harness.settings import given
+from harness.settings import read_settings
 
 pytestmark = pytest.mark.quick
 
@@ -56,21 +56,21 @@ def test_the_caller_s_environment_stays_outside(
         seen = json.loads((tmp_path / "seen.json").read_text())
     assert not set(strange) & set(seen)
     assert (seen["MINE"], seen["THREADS"]) == ("from the caller", "50")
-    # A shell on the way adds the folder.
+    # A shell in between adds the folder.
     assert {name: seen[name] for name in seen if name not in ("PWD", "OLDPWD")} == (
         server.environment
     )
 
 
-def test_a_server_that_ignores_its_port_is_told_so(tmp_path: Path) -> None:
+def test_a_server_that_ignores_its_port_gets_a_hint(tmp_path: Path) -> None:
     port, other = free_port(), free_port()
     one = target(tmp_path, sys.executable, "serve.py", str(other))
-    told = rf"did not answer /index on port {port} .* it listens on {other}: .* setting PORT"
-    with pytest.raises(TaskError, match=told), running(one, {"PORT": str(port)}, start=3):
+    message = rf"did not answer /index on port {port} .* it listens on {other}: .* setting PORT"
+    with pytest.raises(TaskError, match=message), running(one, {"PORT": str(port)}, start=3):
         pass
 
 
-def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_program_is_named(tmp_path: Path) -> None:
     one = target(tmp_path, "no-such-program")
     with (
         pytest.raises(UsageError, match="no-such-program"),
@@ -92,10 +92,10 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_bad_settings_are_refused(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=name):
-        given()
+        read_settings()
 
 
-def test_what_is_recorded_has_no_password() -> None:
+def test_recorded_urls_have_no_password() -> None:
     assert (
         without_password("postgresql://me:secret@host/db?a=b@c")
         == "postgresql://me:…@host/db?a=b@c"

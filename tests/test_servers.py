@@ -1,4 +1,4 @@
-"""Every server of the repository keeps the contract, and behaves as it is recorded to."""
+"""Every server of the repository keeps the contract and behaves as recorded."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.timeout(3600)
 
 @pytest.mark.quick
 def test_a_server_of_each_language_keeps_the_contract() -> None:
-    """In the main, of Python and Node.js."""
+    """The main parts, with one server in Python and one in Node.js."""
     parts = "text or json or mongo or agents or files or gridfs or slow_api"
     done = run("conform", "aiohttp/aiohttp", "express/express", "-k", parts, timeout=300)
     assert done.returncode == 0, done.stdout
@@ -83,7 +83,7 @@ def test_the_readme_lists_every_deployment() -> None:
 
 
 def test_each_risky_behaviour_has_its_line_in_the_readme() -> None:
-    """What a user does about it stands there, with the question's id."""
+    """It names the question's id and says what to do."""
     missing = {}
     for server in find_servers().values():
         readme = (server.folder / "README.md").read_text()
@@ -93,6 +93,6 @@ def test_each_risky_behaviour_has_its_line_in_the_readme() -> None:
             for id, answer in record.answers.items()
             if questions()[id].answers[answer].rating == "risky"
         }
-        if untold := sorted(id for id in risky if f"`{id}`" not in readme):
-            missing[server.name] = untold
+        if unnamed := sorted(id for id in risky if f"`{id}`" not in readme):
+            missing[server.name] = unnamed
     assert missing == {}

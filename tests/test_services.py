@@ -1,4 +1,4 @@
-"""The databases and the upstream that tasks share: private, at home on their ports, kept alive."""
+"""The shared databases and upstream: private, on stable ports, and restarted when they end."""
 
 import os
 import resource
@@ -21,7 +21,7 @@ from harness.locks import is_locked
 from harness.paths import ROOT, RUN
 from harness.ports import is_free
 from harness.processes import wait_until
-from harness.services import KINDS, Services, documents, keeper, services, tables
+from harness.services import KINDS, Services, backing_services, documents, keeper, tables
 from harness.services.private import own_folder
 from harness.services.service import Service
 from tests.tasks import listeners, started
@@ -33,7 +33,7 @@ NAMES = [kind.name for kind in KINDS]
 
 @pytest.fixture
 def idle() -> None:
-    """No task uses the services: a test may start, stop and kill them."""
+    """Wait until no task uses the services, so that a test may start, stop and kill them."""
     if not wait_until(
         lambda: not any(is_locked(RUN / name / "lock") for name in NAMES), timeout=30
     ):
@@ -42,12 +42,12 @@ def idle() -> None:
 
 @pytest.fixture
 def held() -> Iterator[Services]:
-    with services({}) as held:
+    with backing_services({}) as held:
         yield held
 
 
 def keeper_of(name: str) -> psutil.Process:
-    """The keeper in this checkout; there may be others' on the machine."""
+    """The keeper in this checkout; other checkouts on the machine may have keepers too."""
     (found,) = [one for one in listeners(f"harness.services {name}") if one.cwd() == str(ROOT)]
     return found
 
@@ -65,7 +65,7 @@ def exported(log: Path) -> dict[str, str]:
     return {name: value.strip("'") for name, value in (line.split("=", 1) for line in lines)}
 
 
-def test_nobody_gets_in_without_the_password(held: Services) -> None:
+def test_the_databases_require_the_password(held: Services) -> None:
     for url in (held.mongodb_url, held.database_url):
         assert urlsplit(url).password
     for name in ("mongodb", "postgresql"):
@@ -92,19 +92,19 @@ def test_nobody_gets_in_without_the_password(held: Services) -> None:
 
 @pytest.mark.usefixtures("idle")
 def test_addresses_stay_the_same() -> None:
-    with services({}) as first:
+    with backing_services({}) as first:
         pass
-    with services({}) as second:
+    with backing_services({}) as second:
         assert second == first
 
 
 @pytest.mark.usefixtures("idle")
 def test_a_taken_port(capfd: pytest.CaptureFixture[str]) -> None:
-    with services({}) as first:
+    with backing_services({}) as first:
         pass
     port = urlsplit(first.slow_api_url).port
     assert wait_until(lambda: is_free(port or 0), timeout=30)
-    with socket.create_server(("127.0.0.1", port or 0)), services({}) as second:
+    with socket.create_server(("127.0.0.1", port or 0)), backing_services({}) as second:
         assert second.slow_api_url != first.slow_api_url
         assert second.database_url == first.database_url
     assert f"upstream: port {port} is taken" in capfd.readouterr().err
@@ -115,7 +115,7 @@ def test_the_limit_of_open_files_is_not_the_tasks() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
     try:
-        with services({}):
+        with backing_services({}):
             (mongod,) = keeper_of("mongodb").children()
             limit = mongod.rlimit(psutil.RLIMIT_NOFILE)[0]
     finally:
@@ -124,25 +124,25 @@ def test_the_limit_of_open_files_is_not_the_tasks() -> None:
 
 
 @pytest.mark.usefixtures("idle")
-def test_what_is_killed_is_started_again(tmp_path: Path) -> None:
-    """At the same address, for the task that runs and for the next; with one process at the end."""
+def test_killed_processes_are_restarted(tmp_path: Path) -> None:
+    """At the same address, for the running task and the next; none is left at the end."""
     log = tmp_path / "log"
     with started("services", log=log, until="Ctrl-C"):
         urls = exported(log)
         for name in NAMES:
             for victim in ("keeper", "service"):
                 old = [keeper_of(name), *keeper_of(name).children()]
-                said = log.read_text().count(f"{name} had ended")
+                restarts = log.read_text().count(f"{name} had ended")
                 old[victim == "service"].kill()
                 assert wait_until(
                     lambda: (
-                        log.read_text().count(f"{name} had ended") > said  # noqa: B023
+                        log.read_text().count(f"{name} had ended") > restarts  # noqa: B023
                         and not any(map(is_alive, old))  # noqa: B023
                         and (RUN / name / "url").exists()  # noqa: B023
                     ),
                     timeout=60,
                 ), f"the {victim} of {name} was killed:\n{log.read_text()}"
-        with services({}) as held:
+        with backing_services({}) as held:
             assert held.environment().items() <= urls.items()
             assert not documents.fill(held.mongodb_url)
             assert not tables.fill(held.database_url)
@@ -154,7 +154,7 @@ def test_two_first_fillings_at_once(held: Services) -> None:
     urls = held.environment()
     documents.clear(held.mongodb_url)
     tables.clear(held.database_url)
-    with ThreadPoolExecutor(4) as pool:  # without the lock of tasks on one machine
+    with ThreadPoolExecutor(4) as pool:  # without the lock between tasks of one checkout
         fillings = [pool.submit(documents.fill, urls["MONGODB_URL"]) for _ in range(2)]
         fillings += [pool.submit(tables.fill, urls["DATABASE_URL"]) for _ in range(2)]
         for filling in fillings:
@@ -187,7 +187,7 @@ class Silent(Service):
         return False
 
 
-def test_what_does_not_answer_is_not_handed_out(
+def test_a_service_that_does_not_answer_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keeper, "START", 1.0)

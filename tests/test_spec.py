@@ -1,4 +1,4 @@
-"""The contract's own files agree with each other."""
+"""The files of the contract agree with each other."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 from openapi_spec_validator import validate
 
 import spec
-from harness.services import services
+from harness.services import backing_services
 
 pytestmark = pytest.mark.quick
 
@@ -18,7 +18,7 @@ def test_openapi_is_valid() -> None:
 
 
 def require(value: object, name: str) -> None:
-    """Fail unless ``value`` is what the component schema ``name`` says."""
+    """Fail unless ``value`` matches the component schema ``name``."""
     reference = {"$ref": f"#/components/schemas/{name}", "components": spec.openapi()["components"]}
     jsonschema.Draft202012Validator(reference).validate(value)
 
@@ -53,7 +53,7 @@ def test_agents() -> None:
 
 
 def test_agents_are_the_same_in_postgresql() -> None:
-    with services() as around, psycopg.connect(around.database_url) as connection:
+    with backing_services() as backing, psycopg.connect(backing.database_url) as connection:
         cursor = connection.execute(spec.AGENTS_QUERY)
         names = [column.name for column in cursor.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in cursor]

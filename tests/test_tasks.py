@@ -1,4 +1,4 @@
-"""The tasks as a person runs them."""
+"""The tasks as a user runs them."""
 
 import json
 import os
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.mark.quick
-def test_just_alone_lists_the_tasks() -> None:
+def test_just_without_arguments_lists_the_tasks() -> None:
     done = run()
     assert done.returncode == 0
     for task in ("serve", "conform", "list", "setup", "doctor", "services", "test", "lint", "fmt"):
@@ -60,9 +60,9 @@ def test_serve_and_stop(tmp_path: Path) -> None:
     with started(
         "serve", "tornado", log=tmp_path / "log", until="Ctrl-C stops it", env={"PORT": str(port)}
     ) as task:
-        told = (tmp_path / "log").read_text()
+        output = (tmp_path / "log").read_text()
         for path in ("/index", "/agents", "/gridfs/photo.jpg", "/slow_api"):
-            assert f"curl -i 'http://127.0.0.1:{port}{path}'" in told
+            assert f"curl -i 'http://127.0.0.1:{port}{path}'" in output
         for path in ("/index", "/json", "/mongo?doc=big", "/agents", "/gridfs/photo.jpg"):
             with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as response:
                 assert response.status == 200
@@ -74,7 +74,7 @@ def test_serve_and_stop(tmp_path: Path) -> None:
 
 
 def test_a_killed_task_blocks_nothing(tmp_path: Path) -> None:
-    """After kill -9 its server ends, and the same port serves again."""
+    """After kill -9 its server ends, and the same port can be used again."""
     port = free_port()
     serve = {"log": tmp_path / "log", "until": "Ctrl-C stops it", "env": {"PORT": str(port)}}
     with started("serve", "aiohttp", **serve) as task:  # type: ignore[arg-type]
@@ -104,7 +104,7 @@ def test_a_killed_keeper_is_replaced(tmp_path: Path) -> None:
     with started("services", log=tmp_path / "one", until="Ctrl-C"):
         mine = [one for one in listeners("harness.services upstream") if one not in keepers]
         if not mine:
-            return  # another task's: not ours to kill
+            return  # it belongs to another task
         below = mine[0].children(recursive=True)
         mine[0].kill()
         assert psutil.wait_procs(below, timeout=15)[1] == []
@@ -120,7 +120,7 @@ def test_a_killed_keeper_is_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.quick
 @pytest.mark.parametrize(
-    ("words", "env", "told"),
+    ("words", "env", "message"),
     [
         (("serve", "tornadoo"), {}, "did you mean tornado"),
         (("serve", "tornado/fast"), {}, "there is no server"),
@@ -144,13 +144,13 @@ def test_a_killed_keeper_is_replaced(tmp_path: Path) -> None:
         (("new", "tornado", "."), {}, "new or empty"),
     ],
 )
-def test_what_is_wrong_is_told_in_one_line(
-    words: tuple[str, ...], env: dict[str, str], told: str
+def test_bad_usage_is_reported_in_one_line(
+    words: tuple[str, ...], env: dict[str, str], message: str
 ) -> None:
     done = run(*words, env=env)
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert told in lines[0]
+    assert message in lines[0]
     assert "Traceback" not in done.stderr
     if not any(name.endswith("_URL") for name in env):
         assert "starting" not in done.stderr, "before any database is started"

@@ -1,4 +1,4 @@
-"""Workloads say all that is needed to repeat a run; mistakes in them are refused by field."""
+"""Workloads define all that is needed to repeat a run; errors in them name the field."""
 
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ duration = 1
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ('title = "T"', "", "title: is missing"),
         ('"/index"', '"/other"', "paths: /other belongs to no part of the contract"),
@@ -79,13 +79,13 @@ duration = 1
         ("[load]", "[load", "not valid TOML"),
     ],
 )
-def test_a_mistake_is_refused_by_field(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_a_mistake_is_refused_by_field(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in VALID
     path = tmp_path / "mine.toml"
     path.write_text(VALID.replace(old, new, 1))
     with pytest.raises(UsageError) as refused:
         load_workload(str(path))
-    assert told in str(refused.value)
+    assert message in str(refused.value)
     assert str(path) in str(refused.value)
 
 
@@ -108,7 +108,7 @@ def test_numbers_are_overridden(changes: dict[str, Any], field: str, value: obje
     assert getattr(workload.load, field) == value
 
 
-def test_an_interval_holds_the_median_and_tells_apart_what_differs() -> None:
+def test_an_interval_contains_the_median_and_separates_different_rates() -> None:
     slow, fast = estimate([10, 11, 12, 11, 10]), estimate([20, 21, 22, 21, 20])
     assert slow.low is not None
     assert slow.high is not None
@@ -117,4 +117,4 @@ def test_an_interval_holds_the_median_and_tells_apart_what_differs() -> None:
     assert not slow.overlaps(fast)
     assert slow.overlaps(estimate([12, 13, 14]))
     assert estimate([5.0]).low is None
-    assert estimate([5.0]).overlaps(slow), "a single repeat cannot be told apart"
+    assert estimate([5.0]).overlaps(slow), "a single repeat overlaps everything"

@@ -1,1 +1,1 @@
-"""The questions: one file a group, each question a function that gives the answer's class."""
+"""The questions: one file per group; each question is a function that returns an answer."""

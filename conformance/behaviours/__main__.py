@@ -10,13 +10,13 @@ import click
 
 from conformance.behaviours.lab import Lab
 from conformance.behaviours.observe import INQUIRIES, Observation, observe
-from conformance.events import tell
+from conformance.events import emit
 from conformance.http import Garbled, NoAnswer
 from conformance.subject import EXAMPLES, Controlled, Subject, start
 from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.scratch import scratch
-from harness.services import services
+from harness.services import backing_services
 from harness.task import end_at_once_on_signals
 
 
@@ -28,32 +28,32 @@ def main(name: str, only: str | None, patience: float) -> None:
     """Ask a server every question."""
     end_at_once_on_signals()
     ids = only.split(",") if only else INQUIRIES
-    asked = list(dict.fromkeys(INQUIRIES[id] for id in ids))
+    inquiries = list(dict.fromkeys(INQUIRIES[id] for id in ids))
     if "://" in name:
         server = Subject.at(name)
         served = _served(server)
-        asked = [one for one in asked if not one.control and served.issuperset(one.parts)]
-        tell(event="asking", count=sum(len(one.ids) for one in asked))
-        observe(Lab(server, patience=patience), asked, _report)
+        inquiries = [one for one in inquiries if not one.control and served.issuperset(one.parts)]
+        emit(event="asking", count=sum(len(one.ids) for one in inquiries))
+        observe(Lab(server, patience=patience), inquiries, _report)
         return
     target = find_target(name)
     parts = frozenset(target.server.manifest.parts or Subject.parts)
-    asked = [one for one in asked if parts.issuperset(one.parts)]
-    tell(event="asking", count=sum(len(one.ids) for one in asked))
+    inquiries = [one for one in inquiries if parts.issuperset(one.parts)]
+    emit(event="asking", count=sum(len(one.ids) for one in inquiries))
     try:
-        with scratch("behaviours") as folder, services() as around:
+        with scratch("behaviours") as folder, backing_services() as backing:
 
             def another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
-                return start(target, around, folder, settings)
+                return start(target, backing, folder, settings)
 
-            observe((another, target.deployment.concurrent, patience), asked, _report)
+            observe((another, target.deployment.concurrent, patience), inquiries, _report)
     except TaskError as error:
-        tell(event="unstarted", message=str(error))
+        emit(event="unstarted", message=str(error))
         raise SystemExit(1) from error
 
 
 def _served(server: Subject) -> set[str]:
-    """The parts of the contract that a server seems to have: what it lacks has no behaviour."""
+    """The parts of the contract that a server seems to serve; others have no behaviour to ask."""
     found = set()
     for part, target in EXAMPLES.items():
         with suppress(NoAnswer, Garbled, OSError):
@@ -63,7 +63,7 @@ def _served(server: Subject) -> set[str]:
 
 
 def _report(seen: Observation) -> None:
-    tell(event="behaviour", id=seen.id, answer=seen.answer, error=seen.error)
+    emit(event="behaviour", id=seen.id, answer=seen.answer, error=seen.error)
 
 
 main()

@@ -1,4 +1,4 @@
-"""The group `connection`: how long one lasts, how requests share it, what is said on it."""
+"""The group `connection`: its lifetime, how requests share it, and general headers."""
 
 import asyncio
 import contextlib
@@ -22,32 +22,32 @@ _INDEX = Request("/index")
 _LAST = Request("/index", headers=(("Connection", "close"),))
 
 
-# What several questions need
+# Helpers of several questions
 
 
 def silence(lab: Lab) -> float:
-    """Seconds after which silence counts: more than the patience.
+    """Seconds after which silence counts as no answer: more than the patience.
 
-    Many servers close after 5 s in which nothing came, some after 10: neither may be a close call.
+    Many servers close an idle connection after 5 s, some after 10: this is well apart from both.
     """
     return lab.patience * 1.5
 
 
 def connect(lab: Lab) -> Connection:
-    """A connection on which silence counts after that time."""
+    """A connection that times out after that time."""
     return lab.server.connect(silence(lab))
 
 
 def send(connection: Connection, data: bytes) -> None:
-    """Send what a server may not want to read to its end."""
+    """Send data that a server may not read completely."""
     with contextlib.suppress(BrokenPipeError, ConnectionResetError, TimeoutError):
         connection.send(data)
 
 
 def read_until(connection: Connection, enough: Callable[[bytes], object]) -> tuple[bytes, bool]:
-    """What comes until it is enough, and whether the connection has ended before it was.
+    """Read until it is enough; also return whether the connection ended before that.
 
-    Silence ends it too; so does a minute, for a server that never comes to an end.
+    Reading also stops on silence, and after a minute in any case.
     """
     until = time.monotonic() + 60
     raw = b""
@@ -65,7 +65,7 @@ def read_until(connection: Connection, enough: Callable[[bytes], object]) -> tup
 
 
 def keeps_alive(lab: Lab) -> bool:
-    """Whether a connection carries a second request, when both are as they should be."""
+    """Whether a connection carries a second request, if both are correct."""
     with connect(lab) as connection:
         if says_close(connection.request(_INDEX)):
             return False
@@ -77,13 +77,13 @@ def keeps_alive(lab: Lab) -> bool:
 
 
 def says_close(response: Response) -> bool:
-    """Whether a response says, if only by its version, that it is the connection's last one."""
+    """Whether a response says, by a header or its version, that it is the connection's last."""
     options = _options(response)
     return "close" in options or (response.version == "1.0" and "keep-alive" not in options)
 
 
 def _status(connection: Connection, data: bytes) -> str:
-    """The status, perhaps of 1xx, that comes first; or ``closed`` or ``waits``."""
+    """The first status, which may be 1xx; or ``closed`` or ``waits``."""
     send(connection, data)
     raw, ended = read_until(connection, lambda raw: len(raw) >= len("HTTP/1.1 200"))
     if not raw:
@@ -98,7 +98,7 @@ def _options(response: Response) -> list[str]:
     return re.split(r"[\s,]+", (response.header("Connection") or "").lower())
 
 
-# The status alone tells
+# Questions that the status answers
 
 _HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"
 _FATE = {"2": "served", "4": "refused", "5": "refused"}
@@ -121,33 +121,33 @@ _BY_STATUS: dict[str, tuple[str, Mapping[str, str]]] = {
         {"101": "upgraded", "2": "ignored", "4": "refused", "5": "refused"},
     ),
 }
-"""Requests, and what the beginning of the status says; what closes or waits is called so."""
+"""Requests, and answers by prefix of the status; ``closed`` and ``waits`` are answers as well."""
 
 
 def _named(status: str, names: Mapping[str, str]) -> str:
-    """The name of the longest beginning of the status that has one."""
+    """The answer for the longest prefix of the status that has one."""
     return next((names[status[:n]] for n in (3, 1) if status[:n] in names), status)
 
 
-def _told_by_status(text: str, names: Mapping[str, str], lab: Lab) -> str:
+def _ask_status(text: str, names: Mapping[str, str], lab: Lab) -> str:
     with connect(lab) as connection:
         return _named(_status(connection, text.encode()), names)
 
 
 for _id, (_text, _names) in _BY_STATUS.items():
-    asks(_id, "text")(partial(_told_by_status, _text, _names))
+    asks(_id, "text")(partial(_ask_status, _text, _names))
 
 
-# Requests that come slowly
+# Slow requests
 
 
 def _slowly(pieces: Iterable[bytes], rest: bytes, pause: float, lab: Lab) -> str:
-    """Send piece by piece until the server says something or closes; then the rest."""
+    """Send piece by piece until the server answers or closes; then send the rest."""
     with connect(lab) as connection:
         for piece in pieces:
             send(connection, piece)
             time.sleep(pause)
-            if connection.has_come():
+            if connection.is_readable():
                 rest = b""
                 break
         return _named(_status(connection, rest), _FATE)
@@ -175,10 +175,10 @@ _HTTP_1_0_KEPT = Request("/index", headers=(("Connection", "keep-alive"),), vers
 
 
 def _after(first: Request, lab: Lab) -> tuple[Response, str]:
-    """The response to a request, and how the next one on its connection fares.
+    """The response to a request, and what becomes of the next one on its connection.
 
-    None is sent where the response says that it is the last one: Werkzeug's server, for one, waits
-    for more than a request if it comes within 10 ms, and closes if it comes later.
+    None is sent if the response says that it is the last one: Werkzeug's server, for example,
+    waits for more if a request comes within 10 ms, and closes if it comes later.
     """
     with connect(lab) as connection:
         response = connection.request(first)
@@ -198,7 +198,7 @@ def _after(first: Request, lab: Lab) -> tuple[Response, str]:
 
 @asks("keep-alive")
 def keep_alive(lab: Lab) -> str:
-    """Two requests, one after the other."""
+    """Two requests in sequence."""
     return "kept" if keeps_alive(lab) else "closed"
 
 
@@ -214,14 +214,14 @@ asks("after-400", "sleep")(partial(_left_open, Request("/sleep?ms=abc"), 400))
 
 @asks("get-after-head", "text")
 def get_after_head(lab: Lab) -> str:
-    """A body behind the headers is read as the start of the next response."""
+    """A body after the headers would be read as the start of the next response."""
     _, then = _after(Request("/index", "HEAD"), lab)
     return CLOSES if then == "closed" and not keeps_alive(lab) else then
 
 
 @asks("connection-close")
 def connection_close(lab: Lab) -> str:
-    """Whatever is sent afterwards shows it: an end, an answer, or silence."""
+    """What follows the response: the end of the connection, another response, or silence."""
     return _after(_LAST, lab)[1]
 
 
@@ -233,21 +233,21 @@ def connection_close_in_another_case(lab: Lab) -> str:
 
 @asks("close-announced")
 def close_announced(lab: Lab) -> str:
-    """HTTP/1.0 says it by its version."""
+    """HTTP/1.0 announces it by its version."""
     with connect(lab) as connection:
         return "announced" if says_close(connection.request(_LAST)) else "not announced"
 
 
 @asks("http-1-0", "text")
 def http_1_0(lab: Lab) -> str:
-    """As HTTP/1.0 was, without a word on the connection."""
+    """Without a Connection header."""
     response, then = _after(_HTTP_1_0, lab)
     return "refused" if response.status >= 400 else then
 
 
 @asks("http-1-0-keep-alive", "text")
 def http_1_0_keep_alive(lab: Lab) -> str:
-    """A client of HTTP/1.0 needs to be told that the connection stays."""
+    """An HTTP/1.0 client needs a header that says that the connection stays open."""
     response, then = _after(_HTTP_1_0_KEPT, lab)
     if response.status >= 400:
         return "refused"
@@ -267,7 +267,7 @@ def http_1_0_version(lab: Lab) -> str:
 
 @dataclass(frozen=True)
 class _Pipeline:
-    """Requests that are sent before the first of them is answered; the last one says close."""
+    """Requests sent before the first of them is answered; the last one says close."""
 
     requests: Sequence[Request]
     singly: bool = False
@@ -281,18 +281,18 @@ _SEVERAL = [_INDEX, _JSON, Request("/nothing"), _JSON, _LAST]
 def _pipelined(pipeline: _Pipeline, lab: Lab) -> str:
     requests = pipeline.requests
     data = b"".join(request.encode("x") for request in requests)
-    came: list[str] = []
+    bodies: list[str] = []
     short = over = ""
     with connect(lab) as connection:
         if not pipeline.singly:
             send(connection, data)
         for byte in data if pipeline.singly else b"":
             send(connection, bytes([byte]))
-            time.sleep(0.001)  # or the kernel hands many over at once
+            time.sleep(0.001)  # otherwise the kernel sends many at once
         try:
             for request in requests:
                 response = connection.receive(request)
-                came.append(_what(response))
+                bodies.append(_body_of(response))
                 over = "closed" if says_close(response) else ""
         except Closed:
             short = "closed"
@@ -302,21 +302,21 @@ def _pipelined(pipeline: _Pipeline, lab: Lab) -> str:
             return "mixed up"
     if short == "closed" and not keeps_alive(lab):
         return CLOSES
-    due = [_due(request) for request in requests]
-    if all(one in (None, other) for one, other in zip(due, came, strict=False)):
+    expected = [_expected(request) for request in requests]
+    if all(one in (None, other) for one, other in zip(expected, bodies, strict=False)):
         return short or "in order"
-    same = Counter(one for one in due if one) <= Counter(came)
+    same = Counter(one for one in expected if one) <= Counter(bodies)
     return "out of order" if same and not short else "mixed up"
 
 
-def _what(response: Response) -> str:
-    """What a response answers, by its body."""
+def _body_of(response: Response) -> str:
+    """The target whose body a response has."""
     known = {target: spec.expected(target).body for target in ("/index", "/json", _SLOW.target)}
     return next((one for one, body in known.items() if body == response.body), "an error")
 
 
-def _due(request: Request) -> str | None:
-    """What :func:`_what` should say; None where any answer will do."""
+def _expected(request: Request) -> str | None:
+    """The expected result of :func:`_body_of`; None if any will do."""
     if request.method == "POST":
         return None
     return "an error" if request.target == "/nothing" else request.target
@@ -334,13 +334,13 @@ asks("pipelining-after-post", "text", "json")(
 )
 
 
-# The body of a request that is refused
+# The body of a refused request
 
 _BODY = _JSON.encode("x")
 
 
 def _after_body(coding: tuple[tuple[str, str], ...], lab: Lab) -> str:
-    """The body is a request itself, so that it shows where it is taken for one."""
+    """The body is a request itself, which shows whether it is taken for one."""
     post = Request("/index", "POST", coding, _BODY)
     then: Response | None = None
     with connect(lab) as connection:
@@ -366,7 +366,7 @@ asks("refused-body-in-chunks", "text", "json")(
 )
 
 
-# What a response says
+# Headers and framing of a response
 
 _DAYS = "Mon|Tue|Wed|Thu|Fri|Sat|Sun"
 _MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
@@ -375,7 +375,7 @@ _IMF_FIXDATE = rf"({_DAYS}), \d\d ({_MONTHS}) \d{{4}} \d\d:\d\d:\d\d GMT"
 
 @asks("date")
 def date(lab: Lab) -> str:
-    """Only its form: clocks differ."""
+    """Only its format: clocks differ."""
     value = lab.ask("/index").header("Date")
     if value is None:
         return "missing"
@@ -393,25 +393,25 @@ def server_header(lab: Lab) -> str:
 
 @asks("powered-by")
 def powered_by(lab: Lab) -> str:
-    """Whatever it says."""
+    """Any value counts."""
     return "sent" if lab.ask("/index").header("X-Powered-By") else "none"
 
 
 @asks("framing-of-a-text", "text")
 def framing_of_a_text(lab: Lab) -> str:
-    """A short text, of which the length is known."""
+    """A short text of known length."""
     response = lab.ask("/index")
     if response.header("Transfer-Encoding"):
         return "chunked"
     return "length" if response.header("Content-Length") else "until the end"
 
 
-# Clients that do not behave, or are many
+# Clients that misbehave, or are many
 
 
 @asks("half-close", "sleep")
 def half_close(lab: Lab) -> str:
-    """The answer takes a while, so that the server learns of the end before it has it."""
+    """The response takes a while, so that the server notices the half-close before sending it."""
     with connect(lab) as connection:
         connection.send(Request("/sleep?ms=700").encode("x"))
         connection.socket.shutdown(1)
@@ -429,18 +429,18 @@ _CROWD = 300
 
 @asks("crowd", "text", lane="alone", control=True)
 def crowd(lab: Lab) -> str:
-    """Each is connected before the first one sends, where that is possible."""
-    came = asyncio.run(_crowd(lab.server.host, lab.server.port))
-    if all(re.match(rb"HTTP/1\.[01] 200 ", raw or b"") for raw in came):
+    """All are connected before the first one sends, if possible."""
+    responses = asyncio.run(_crowd(lab.server.host, lab.server.port))
+    if all(re.match(rb"HTTP/1\.[01] 200 ", raw or b"") for raw in responses):
         return "all served"
-    return "some wait" if None in came else "some refused"
+    return "some wait" if None in responses else "some refused"
 
 
 async def _crowd(host: str, port: int) -> list[bytes | None]:
-    """What each of the clients gets within 13 s, None for nothing.
+    """The response of each client within 13 s, or None.
 
-    They send once all are connected, or after 2 s: a short queue lets the last ones in only when
-    the first are served.
+    They send once all are connected, or after 2 s: a short accept queue admits the last ones only
+    after the first are served.
     """
     together = asyncio.Event()
     asyncio.get_running_loop().call_later(2, together.set)
@@ -467,19 +467,19 @@ async def _crowd(host: str, port: int) -> list[bytes | None]:
 
 
 _LONGEST = 15.0
-"""Seconds after which an answer counts as never coming, beside half-sent requests."""
+"""Seconds after which a request in parallel with half-sent ones counts as unanswered."""
 _QUICK = 1.0
-"""Seconds within which it comes at once."""
+"""Seconds within which a response counts as immediate."""
 _NOISE = 3.0
-"""Seconds after which it is not the machine that is slow."""
+"""Seconds that cannot be explained by a busy machine."""
 
 
 @asks("half-sent-requests", "text", lane="alone", control=True)
 def half_sent_requests(lab: Lab) -> str:
-    """As many as there are threads, and ten more; up to three times, for a busy machine."""
+    """Ten more than there are threads; up to three attempts, for a busy machine."""
     count = int(lab.controlled.process.environment["THREADS"]) + 10
     for _ in range(3):
-        took = _beside_half_sent(lab, count)
+        took = _response_time(lab, count)
         if not _QUICK < took < _NOISE:
             break
     if took < _QUICK:
@@ -487,19 +487,19 @@ def half_sent_requests(lab: Lab) -> str:
     return "within 15 s" if took < _LONGEST else "not"
 
 
-def _beside_half_sent(lab: Lab, count: int) -> float:
-    """Seconds that a request takes beside others of which the end is missing."""
+def _response_time(lab: Lab, count: int) -> float:
+    """The response time in seconds of a request in parallel with ``count`` half-sent ones."""
     with ExitStack() as held:
         for _ in range(count):
             try:
                 half = held.enter_context(lab.server.connect(1))
-            except OSError:  # nobody accepts, and the queue is full
+            except OSError:  # the accept queue is full
                 break
             send(half, _HEAD.encode() + b"X-A: b")
-        begun = time.monotonic()
+        start = time.monotonic()
         with contextlib.suppress(OSError, Closed, Silence):
-            asked = held.enter_context(lab.server.connect(_LONGEST))
-            asked.socket.settimeout(max(begun + _LONGEST - time.monotonic(), 0.1))
-            if asked.request(_INDEX).status == 200:
-                return time.monotonic() - begun
+            other = held.enter_context(lab.server.connect(_LONGEST))
+            other.socket.settimeout(max(start + _LONGEST - time.monotonic(), 0.1))
+            if other.request(_INDEX).status == 200:
+                return time.monotonic() - start
     return _LONGEST

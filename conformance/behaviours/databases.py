@@ -1,4 +1,4 @@
-"""The group `databases`: each question is asked of MongoDB and of PostgreSQL."""
+"""The group `databases`: each question is asked about MongoDB and about PostgreSQL."""
 
 import select
 import time
@@ -19,9 +19,9 @@ from conformance.subject import Controlled, Subject
 from harness.processes import wait_until
 
 _SOON, _LATEST = 8.0, 12.0
-"""Seconds: between the time limits that are usual (3, 5, 10, 15 and 30), not on one of them."""
+"""Seconds between the usual timeouts (3, 5, 10, 15 and 30), not close to any of them."""
 _RECOVERY = 10.0
-"""Seconds that a server may take to be as before (contract)."""
+"""Seconds that a server may take to recover (contract)."""
 _POOL = 2
 _CROWD = 10 * _POOL
 
@@ -32,7 +32,7 @@ class _Database:
     part: spec.Part
     setting: str
     monitors: int
-    """Connections beside the pool by which its drivers watch it."""
+    """Connections that drivers open besides the pool to monitor it."""
 
     @property
     def target(self) -> str:
@@ -68,7 +68,7 @@ def _status(server: Subject, target: str, timeout: float = _LATEST) -> int | Non
 
 @contextmanager
 def _connected(database: _Database, lab: Lab) -> Iterator[Controlled]:
-    """A server with a connection to the database: another one if an earlier question spoilt it."""
+    """A server connected to the database: a new one if an earlier question broke the first."""
     with ExitStack() as held:
         server = lab.controlled
         if _status(server, database.target) != 200:
@@ -89,7 +89,7 @@ def _while(state: State, database: _Database, server: Controlled) -> Iterator[Pr
 
 @contextmanager
 def _asking(server: Subject, target: str, count: int = 1) -> Iterator[list[Connection]]:
-    """Connections on each of which a request for ``target`` was sent."""
+    """Connections that have each sent a request for ``target``."""
     with ExitStack() as held:
         connections = [held.enter_context(server.connect(_LATEST)) for _ in range(count)]
         for connection in connections:
@@ -97,11 +97,11 @@ def _asking(server: Subject, target: str, count: int = 1) -> Iterator[list[Conne
         yield connections
 
 
-# Away, and cut
+# Unavailable at start, and cut connections
 
 
 def _starts(database: _Database, lab: Lab) -> dict[str, str]:
-    """It is started while the database, whose URL has a password, refuses connections."""
+    """Start a server while the database, whose URL has a password, refuses connections."""
     with database.refusing(lab) as proxy:
         url = proxy.url_with(user=f"refservers:{PASSWORD}")
         with launched(lab, **{database.setting: url}) as server:
@@ -128,12 +128,12 @@ def _retry_after(lab: Lab) -> str:
 
 
 def _cut(database: _Database, lab: Lab) -> str:
-    """Ten requests after each other are served before it counts as well."""
+    """It counts as recovered after ten requests in a row are served."""
     with _connected(database, lab) as server:
         with ThreadPoolExecutor(4) as pool:  # so that there are several connections
             list(pool.map(partial(_status, server), [database.target] * 4))
         database.proxy(server).cut()
-        time.sleep(2)  # a driver that looks after its idle connections has seen it
+        time.sleep(2)  # a driver that checks its idle connections has noticed
         deadline = time.monotonic() + _RECOVERY
         failed, served = False, 0
         while served < 10:
@@ -166,7 +166,7 @@ def _hangs(database: _Database, lab: Lab) -> str:
 
 
 def _others(database: _Database, lab: Lab, count: int = 1) -> str:
-    """By the order of events: /index is answered, or a request that waits for the database."""
+    """Whether /index is answered before the requests that wait for the database."""
     with (
         _connected(database, lab) as server,
         _while("hanging", database, server) as proxy,
@@ -187,7 +187,7 @@ def _others(database: _Database, lab: Lab, count: int = 1) -> str:
 
 
 def _others_of_many(lab: Lab) -> str:
-    """Half as many again as a server that has threads has of them."""
+    """Half as many requests again as there are threads."""
     with lab.start(THREADS="8", DATABASE_POOL_SIZE=str(_POOL)) as server:
         return _others(_POSTGRESQL, Lab(server, lab.start_another, lab.patience), count=12)
 
@@ -222,11 +222,11 @@ def _pool(database: _Database, lab: Lab) -> str:
 
 
 def _crowd(database: _Database, lab: Lab) -> dict[str, str]:
-    """A crowd asks a slow database through a small pool."""
+    """Many clients ask for a slow database through a small pool."""
     with lab.start(MONGODB_POOL_SIZE=str(_POOL), DATABASE_POOL_SIZE=str(_POOL)) as server:
         assert _status(server, database.target) == 200, f"{database.target} is not served"
         proxy = database.proxy(server)
-        proxy.delay = 0.05  # so that all of them are in flight together
+        proxy.delay = 0.05  # so that all of them are in flight at once
         with (
             _asking(server, database.target, _CROWD) as connections,
             ThreadPoolExecutor(_CROWD) as clients,
@@ -245,7 +245,7 @@ def _crowd(database: _Database, lab: Lab) -> dict[str, str]:
 
 
 def _received(connection: Connection) -> int | None:
-    """The status of a response; the connection is closed, as some servers wait for that."""
+    """The status of a response; closes the connection, as some servers wait for that."""
     with connection:
         try:
             return connection.receive().status

@@ -1,4 +1,4 @@
-"""The group `files`: how a stack serves the files of a folder, beyond the bytes and their type."""
+"""The group `files`: how a stack serves the files of a folder, beyond content and type."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ _SIZE = len(_CONTENT)
 
 
 def fate(outcome: str) -> str:
-    """What became of a request, in a word, from what :meth:`Lab.outcome` gives."""
+    """The fate of a request in a word, from the result of :meth:`Lab.outcome`."""
     if outcome == "404":
         return "not found"
     named = {"2": "served", "3": "redirected", "4": "refused", "5": "failed"}
@@ -58,7 +58,7 @@ asks("if-none-match-list", "files")(partial(if_none_match, _PHOTO, '"other", {et
 
 @asks("etag-strength", "files")
 def etag_strength(lab: Lab) -> str:
-    """An entity tag stands in double quotes."""
+    """An entity tag must be in double quotes."""
     etag = lab.ask(_PHOTO).header("ETag")
     if etag is None:
         return "none"
@@ -78,14 +78,14 @@ def if_modified_since(lab: Lab) -> str:
 
 @asks("two-conditions", "files")
 def two_conditions(lab: Lab) -> str:
-    """The tag is another one, the date is the file's (or now, where the file has none)."""
+    """The tag does not match; the date is the file's, or now if the file has none."""
     date = lab.ask(_PHOTO).header("Last-Modified") or formatdate(time.time(), usegmt=True)
     return lab.outcome(_PHOTO, If_None_Match='"other"', If_Modified_Since=date)
 
 
 @asks("etag-in-304", "files")
 def etag_in_304(lab: Lab) -> str:
-    """The request is what a browser sends."""
+    """The conditions are those that a browser sends."""
     first = lab.ask(_PHOTO)
     if first.header("ETag") is None:
         return "no etag"
@@ -96,14 +96,14 @@ def etag_in_304(lab: Lab) -> str:
 
 
 def _conditions(response: Response) -> dict[str, str]:
-    """What a browser sends to ask whether what it has is still right."""
+    """The headers with which a browser revalidates a cached response."""
     etag, date = response.header("ETag"), response.header("Last-Modified")
     conditions = {"If-None-Match": etag} if etag else {}
     return conditions | ({"If-Modified-Since": date} if date else {})
 
 
 def _changed(name: str, content: bytes, modified: float, lab: Lab) -> str:
-    """What a client gets that asks again, once the file's content is another one."""
+    """The response to a revalidation after the file's content has changed."""
     file = lab.controlled.files / name
     file.write_bytes(b"old")
     os.utime(file, (MODIFIED, MODIFIED))
@@ -126,7 +126,7 @@ asks("changed-within-second", "files", control=True)(
 
 @asks("date-fraction", "files", control=True)
 def date_fraction(lab: Lab) -> str:
-    """One file was modified a quarter of a second after a full one, the other three quarters."""
+    """One file was modified a quarter of a second after a full second, the other three quarters."""
     after: list[float] = []
     for name in ("photo.jpg", "later.txt"):
         date = lab.ask(f"/files/{name}").header("Last-Modified")
@@ -141,7 +141,7 @@ def date_fraction(lab: Lab) -> str:
 
 
 def _status(headers: Mapping[str, str], lab: Lab) -> str:
-    """The status, where it says all."""
+    """The status, for questions that it answers."""
     return _or_failed(lab.outcome(_PHOTO, **headers))
 
 
@@ -170,8 +170,8 @@ def _part(value: str, first: int, lab: Lab, **condition: str) -> str:
 
 def _is_part(response: Response, first: int) -> bool:
     last = first + len(response.body) - 1
-    told = response.header("Content-Range") == f"bytes {first}-{last}/{_SIZE}"
-    return told and response.body == _CONTENT[first : last + 1] != b""
+    announced = response.header("Content-Range") == f"bytes {first}-{last}/{_SIZE}"
+    return announced and response.body == _CONTENT[first : last + 1] != b""
 
 
 for _id, _range, _first in (
@@ -185,7 +185,7 @@ for _id, _range, _first in (
 
 @asks("content-range-in-416", "files")
 def content_range_in_416(lab: Lab) -> str:
-    """The range begins past the end."""
+    """The range starts past the end."""
     response = lab.ask(_PHOTO, headers={"Range": f"bytes={_SIZE * 2}-"})
     if response.status != 416:
         return "no 416"
@@ -197,7 +197,7 @@ def content_range_in_416(lab: Lab) -> str:
 
 @asks("several-ranges", "files")
 def several_ranges(lab: Lab) -> str:
-    """Two, so far apart that nobody joins them."""
+    """Two ranges that are too far apart to be joined."""
     response = lab.ask(_PHOTO, headers={"Range": "bytes=0-9,2000-2009"})
     if response.status != 206:
         return "whole" if response.status == 200 else str(response.status)
@@ -219,7 +219,7 @@ def _has_parts(body: bytes, *firsts: int) -> bool:
 
 @asks("if-range", "files")
 def if_range(lab: Lab) -> str:
-    """With the ETag if it is strong, as RFC 9110 has it; else with the date."""
+    """With the ETag if it is strong, as RFC 9110 requires; else with the date."""
     first = lab.ask(_PHOTO)
     etag = first.header("ETag") or ""
     validator = etag if etag.startswith('"') else first.header("Last-Modified")
@@ -252,18 +252,18 @@ for _id, _name, _known in (
 @asks("text-charset", "files")
 def text_charset(lab: Lab) -> str:
     """Of plain text, a style sheet and a page."""
-    told = set()
+    charsets = set()
     for name in ("notes.txt", "style.css", "page.html"):
         value = lab.ask(f"/files/{name}").content_type or ""
-        told.add(media_types.parse(value)[1] or "none")
-    if told - {"utf-8", "none"}:
+        charsets.add(media_types.parse(value)[1] or "none")
+    if charsets - {"utf-8", "none"}:
         return "another"
-    return told.pop() if len(told) == 1 else "some of them"
+    return charsets.pop() if len(charsets) == 1 else "some of them"
 
 
 @asks("file-framing", "files")
 def file_framing(lab: Lab) -> str:
-    """How its end is told."""
+    """How the end of its body is marked."""
     response = lab.ask(_PHOTO)
     if "chunked" in (response.header("Transfer-Encoding") or "").lower():
         return "chunked"
@@ -278,7 +278,7 @@ def content_disposition(lab: Lab) -> str:
 
 @asks("cache-control", "files")
 def cache_control(lab: Lab) -> str:
-    """What a cache makes of it."""
+    """How a cache treats the response."""
     value = (lab.ask(_PHOTO).header("Cache-Control") or "").lower()
     directives = [one.strip() for one in value.split(",")]
     if "no-store" in directives:
@@ -290,7 +290,7 @@ def cache_control(lab: Lab) -> str:
 
 
 def head(target: str, size: int, lab: Lab) -> str:
-    """What HEAD gets; ``size`` is the body's by GET."""
+    """The response to HEAD; ``size`` is the length of GET's body."""
     response = lab.ask(target, "HEAD")
     if response.status != 200:
         return str(response.status)
@@ -325,7 +325,7 @@ for _id, _name, _control in (
 
 @asks("long-name", "files")
 def long_name(lab: Lab) -> str:
-    """Of 5,000 letters."""
+    """A name of 5,000 letters."""
     outcome = lab.outcome("/files/" + "x" * 5000)
     return outcome if outcome == "414" else fate(outcome)
 
@@ -358,18 +358,18 @@ for _id, _target, _inside, _control in (
 # Big files
 
 _HEAD = 16 << 10
-"""Bytes that are more than a response's head."""
+"""More bytes than a response's head has."""
 _QUIET = 1.5
-"""Seconds after which a body that has not come to its end is asked after."""
+"""Seconds of silence before the second request, if a body is incomplete."""
 
 
 def ending(
     server: Subject, target: str, size: int, patience: float, fail: Callable[[], None] | None = None
 ) -> str:
-    """How a body of ``size`` times ``x`` ends when its source fails, or ``fail`` makes it fail.
+    """How a body of ``size`` times ``x`` ends if its source fails, or ``fail`` makes it fail.
 
-    Once nothing more comes, a second request follows on the same connection: a server that takes
-    the first for done answers it where the rest of the body was due.
+    After silence, a second request is sent on the same connection: a server that considers the
+    first one done answers it in place of the rest of the body.
     """
     request = Request(target)
     with server.connect(patience) as connection:
@@ -402,13 +402,13 @@ def ending(
 
 
 def _has_begun(connection: Connection) -> bool:
-    """Whether more has come than the head."""
+    """Whether more than the head has been received."""
     return len(connection.socket.recv(_HEAD, socket.MSG_PEEK)) == _HEAD
 
 
 @asks("file-cut-short", "files", lane="alone", control=True)
 def file_cut_short(lab: Lab) -> str:
-    """It is 32 MB long when the response begins, and 1 MB a moment later."""
+    """The file is truncated from 32 MB to 1 MB after the response has begun."""
     file, size = lab.controlled.files / "cut.bin", 32 << 20
     file.write_bytes(b"x" * size)
     with lab.start() as server:

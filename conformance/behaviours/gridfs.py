@@ -1,4 +1,4 @@
-"""The group `gridfs`: how a server sends files that are in the database."""
+"""The group `gridfs`: how a server sends files from the database."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -37,11 +37,11 @@ def gridfs_range(lab: Lab) -> str:
     response = lab.ask(_PHOTO, headers={"Range": "bytes=20-29"})
     if response.status != 206:
         return str(response.status)
-    told = response.header("Content-Range") == f"bytes 20-29/{len(_CONTENT)}"
-    return "206" if told and response.body == _CONTENT[20:30] else "wrong part"
+    announced = response.header("Content-Range") == f"bytes 20-29/{len(_CONTENT)}"
+    return "206" if announced and response.body == _CONTENT[20:30] else "wrong part"
 
 
-# Files that are stored to be asked for
+# Files that the questions store
 
 
 @contextmanager
@@ -52,16 +52,16 @@ def _stored(
     metadata: dict[str, str] | None = _STORED,
     missing: int | None = None,
 ) -> Iterator[str]:
-    """Store a file for the length of the block, without one chunk if so told; give its path.
+    """Store a file for the length of the block, without the chunk ``missing``; yields its path.
 
-    What an earlier run left, because it was killed, is removed.
+    Files that a killed run left behind are removed.
     """
     with pymongo.MongoClient[Any](lab.controlled.services.mongodb_url) as client:
         database = client.get_default_database()
         bucket = GridFSBucket(database)
         long_ago = datetime.now(UTC) - timedelta(hours=2)
-        left = {"filename": {"$regex": r"^\.?asked-"}, "uploadDate": {"$lt": long_ago}}
-        for old in list(bucket.find(left)):
+        abandoned = {"filename": {"$regex": r"^\.?asked-"}, "uploadDate": {"$lt": long_ago}}
+        for old in list(bucket.find(abandoned)):
             bucket.delete(old._id)
         name = form.format(f"asked-{uuid.uuid4().hex}")
         id = bucket.upload_from_stream(name, content, metadata=metadata, chunk_size_bytes=_CHUNK)
@@ -83,7 +83,7 @@ asks("gridfs-memory-ten", "gridfs", lane="alone", control=True)(partial(_memory,
 
 
 def _missing(chunk: int, lab: Lab) -> str:
-    """How the response ends to a file of four chunks, one of which is not there."""
+    """How the response ends if one of a file's four chunks is missing."""
     size = 3 * _CHUNK + 1000
     with (
         lab.start() as server,

@@ -1,4 +1,4 @@
-"""The deployment started once more, for questions about its start and its end."""
+"""Another instance of the deployment, for questions about its start and its end."""
 
 import signal
 import subprocess
@@ -20,20 +20,20 @@ from harness.processes import stop, wait_until
 from harness.server import answers, launch
 
 START = 180.0
-"""Seconds that it may take to serve, or to refuse its settings."""
+"""Seconds that it may take to start, or to refuse its settings."""
 _END = 30.0
 """Seconds that it may take to end: the contract's 15, and as much again on a busy machine."""
 _QUIET = 0.5
-"""Seconds without a byte after which the log counts as written."""
+"""Seconds without output after which the log counts as complete."""
 
 
 @dataclass(frozen=True)
 class Instance(Subject):
-    """A process whose start is watched, on the databases themselves (no proxies)."""
+    """A server process that may not have started yet, on the databases without proxies."""
 
     process: subprocess.Popen[bytes] = field(kw_only=True)
     log: Path = field(kw_only=True)
-    """What it writes to stdout and stderr."""
+    """Its stdout and stderr."""
 
     @property
     def has_ended(self) -> bool:
@@ -41,7 +41,7 @@ class Instance(Subject):
         return self.process.poll() is not None
 
     def serves(self) -> bool:
-        """Wait until it answers /index or ends; say whether it answers."""
+        """Wait until it answers /index or ends; return whether it answers."""
 
         def settled() -> bool:
             return self.has_ended or answers(self.host, self.port)
@@ -49,7 +49,7 @@ class Instance(Subject):
         return wait_until(settled, timeout=START) and not self.has_ended
 
     def ends(self, timeout: float = _END) -> int:
-        """Wait for its end; gives the exit status."""
+        """Wait until it ends; return the exit status."""
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -59,17 +59,17 @@ class Instance(Subject):
         """Send a signal to its first process."""
         ignored = signal.getsignal(number) == signal.SIG_IGN
         assert not ignored, (
-            f"{number.name} is ignored here (nohup, &), and what is started inherits it"
+            f"{number.name} is ignored here (nohup, &), and child processes inherit that"
         )
         self.process.send_signal(number)
 
     def stop(self, number: Signals) -> int:
-        """Send a signal and wait for its end; gives the exit status."""
+        """Send a signal and wait until it ends; return the exit status."""
         self.signal(number)
         return self.ends()
 
     def processes(self) -> list[psutil.Process]:
-        """Its processes, the first one first."""
+        """Its processes, the parent first."""
         try:
             first = psutil.Process(self.process.pid)
             return [first, *first.children(recursive=True)]
@@ -81,7 +81,7 @@ class Instance(Subject):
         return {one.pid for one in self.processes()}
 
     def accepts(self, connection: Connection, timeout: float) -> psutil.Process | None:
-        """Wait until one of its processes has accepted a connection; gives the process."""
+        """Wait until one of its processes has accepted a connection; return that process."""
         port = connection.socket.getsockname()[1]
         found: list[psutil.Process] = []
 
@@ -93,7 +93,7 @@ class Instance(Subject):
         return found[0] if found else None
 
     def written(self, start: int = 0) -> str:
-        """The log from a byte on, once nothing more is added to it."""
+        """The log from byte ``start`` on, once it is complete."""
         size, since = -1, time.monotonic()
         deadline = since + 10 * _QUIET
         while time.monotonic() < min(since + _QUIET, deadline):
@@ -104,7 +104,7 @@ class Instance(Subject):
 
 
 def _peers(process: psutil.Process) -> set[int]:
-    """The ports of the clients whose connections a process holds."""
+    """The client ports of a process's connections."""
     try:
         return {one.raddr.port for one in process.net_connections("tcp") if one.raddr}
     except psutil.Error:
@@ -113,10 +113,10 @@ def _peers(process: psutil.Process) -> set[int]:
 
 @contextmanager
 def launched(lab: Lab, **settings: str) -> Iterator[Instance]:
-    """Start the same deployment with other settings, and wait for nothing.
+    """Start the same deployment with other settings, without waiting until it answers.
 
-    What else is in the server's environment is in its own as well. All its processes are killed at
-    the end of the block.
+    It inherits the rest of the server's environment. All its processes are killed at the end of the
+    block.
     """
     server, port = lab.controlled, free_port()
     folder = Path(tempfile.mkdtemp(prefix="instance-", dir=server.log.parent))
@@ -127,7 +127,7 @@ def launched(lab: Lab, **settings: str) -> Iterator[Instance]:
         "WORKERS": "1",
         "FILES_DIR": str(server.files),
         "SCRATCH": str(folder),
-        "PYTHONUNBUFFERED": "1",  # what is printed is in the log at once
+        "PYTHONUNBUFFERED": "1",  # so that output is in the log at once
     }
     log = folder / "log.txt"
     with log.open("w") as output:
@@ -140,7 +140,7 @@ def launched(lab: Lab, **settings: str) -> Iterator[Instance]:
 
 @contextmanager
 def serving(lab: Lab, **settings: str) -> Iterator[Instance]:
-    """The same, once it serves."""
+    """The same, but wait until it serves."""
     with launched(lab, **settings) as instance:
         assert instance.serves(), f"it does not start: {instance.written()[-300:]}"
         yield instance

@@ -1,4 +1,4 @@
-"""What a question has to work with, and how it registers."""
+"""The tools of a question, and its registration."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -10,8 +10,8 @@ from conformance.http import Closed, Garbled, Response, Silence
 from conformance.subject import Controlled, Start, Subject
 
 Lane = Literal["wire", "alone", "databases", "process"]
-"""Where a question is asked: ``wire`` beside others on a server that they share; in the other lanes
-by itself, on a server that is asked one question after the other."""
+"""Where a question is asked: in ``wire`` in parallel with others, on a shared server; in the other
+lanes in sequence."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Lab:
 
     server: Subject
     start_another: Start | None = None
-    """Starts the same deployment with other settings; None for a server that is not ours."""
+    """Starts another instance with other settings; None for a server that is not ours."""
     patience: float = 5.0
-    """Seconds of silence after which an answer counts as never coming."""
+    """Seconds of silence that count as no answer."""
 
     @property
     def controlled(self) -> Controlled:
@@ -31,7 +31,7 @@ class Lab:
         return self.server
 
     def start(self, **settings: str) -> AbstractContextManager[Controlled]:
-        """Start the same deployment once more (for questions with ``control``)."""
+        """Start another instance of the deployment (for questions with ``control``)."""
         assert self.start_another is not None
         return self.start_another(settings)
 
@@ -63,17 +63,17 @@ class Lab:
 
 Ask = Callable[[Lab], str]
 AskSeveral = Callable[[Lab], Mapping[str, str]]
-"""Gives an answer for each id."""
+"""Returns an answer for each id."""
 
 
 @dataclass(frozen=True)
 class Inquiry:
-    """A question as it is asked, or several that are answered together."""
+    """A registered question, or several that are answered together."""
 
     ids: tuple[str, ...]
     ask: AskSeveral
     parts: tuple[spec.Part, ...]
-    """The parts of the contract that a server must serve to be asked."""
+    """The parts of the contract that the question needs."""
     lane: Lane
     control: bool
     """Whether it needs a server that we started ourselves."""
@@ -85,7 +85,7 @@ INQUIRIES: dict[str, Inquiry] = {}
 def asks(
     id: str, *parts: spec.Part, lane: Lane = "wire", control: bool = False
 ) -> Callable[[Ask], Ask]:
-    """Register a function as what asks the question ``id`` of ``behaviours.toml``."""
+    """Register a function that asks the question ``id`` of ``behaviours.toml``."""
 
     def register(ask: Ask) -> Ask:
         _register((id,), lambda lab: {id: ask(lab)}, parts, lane, control)
@@ -97,7 +97,7 @@ def asks(
 def asks_several(
     *ids: str, parts: tuple[spec.Part, ...] = (), lane: Lane
 ) -> Callable[[AskSeveral], AskSeveral]:
-    """Register a function that asks several questions of one server that it starts."""
+    """Register a function that asks several questions at once."""
 
     def register(ask: AskSeveral) -> AskSeveral:
         _register(ids, ask, parts, lane, control=True)

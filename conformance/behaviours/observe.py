@@ -1,4 +1,4 @@
-"""Asks the questions: many at once where they leave each other alone."""
+"""Asks the questions: in parallel where they do not affect each other."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -33,15 +33,15 @@ GROUPS = (routing, parameters, files, gridfs, connection, refusals, smuggling, d
 _INSTANCES: dict[Lane, int] = {"wire": 1, "alone": 1, "databases": 3, "process": 1}
 """Servers of each lane."""
 _TOGETHER: dict[Lane, int] = {"wire": 8, "alone": 1, "databases": 1, "process": 2}
-"""Questions asked at once of each. On the wire of a deployment that serves one client at a time,
-half as many servers are asked one at a time. Those of ``process`` start their own."""
+"""Questions asked at once on each server. If a deployment serves one client at a time, ``wire`` has
+half as many servers, and asks one question at a time. Those of ``process`` start their own."""
 _RECOVERY = 15.0
-"""Seconds that a server has to answer again after a question."""
+"""Seconds that a server has to recover after a question."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What came of a question: an answer that it lists, or why there is none."""
+    """The result of a question: one of its listed answers, or why there is none."""
 
     id: str
     answer: str | None
@@ -49,23 +49,21 @@ class Observation:
 
 
 _starting = Semaphore(2)
-"""Servers that start at once: a JVM takes both cores."""
+"""Limits the servers that start at once: a JVM takes both cores."""
 
 Report = Callable[[Observation], None]
 
 
 def observe(
-    where: Lab | tuple[Start, bool, float], asked: Iterable[Inquiry], report: Report
+    where: Lab | tuple[Start, bool, float], inquiries: Iterable[Inquiry], report: Report
 ) -> None:
-    """Ask a server all that is ``asked`` and report each answer as it comes.
+    """Ask questions and report each answer as it comes.
 
-    A server that is started is asked what is answered together with it too.
-
-    ``where`` is a server that is there, or how to start one, whether it serves several clients at
-    once, and the patience (:class:`Lab`). A server that is there is not asked what needs control.
+    ``where`` is a running server, which is not asked questions that need control; or how to start
+    one, whether it serves several clients at once, and the patience (:class:`Lab`).
     """
     lanes: dict[Lane, SimpleQueue[Inquiry]] = {}
-    for inquiry in dict.fromkeys(asked):
+    for inquiry in dict.fromkeys(inquiries):
         if not (inquiry.control and isinstance(where, Lab)):
             lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
     with ThreadPoolExecutor(sum(_TOGETHER.values())) as pool:
@@ -87,7 +85,7 @@ def observe(
 def _work_on(
     another: Start, patience: float, queue: SimpleQueue[Inquiry], report: Report, together: int
 ) -> None:
-    """Ask a server of one's own."""
+    """Start a server and ask it."""
     with ExitStack() as held:
         with _starting:
             server = held.enter_context(another({}))
@@ -95,7 +93,7 @@ def _work_on(
 
 
 def _work(lab: Lab, queue: SimpleQueue[Inquiry], report: Report, together: int) -> None:
-    def one_after_the_other() -> None:
+    def work() -> None:
         while True:
             try:
                 inquiry = queue.get_nowait()
@@ -105,12 +103,12 @@ def _work(lab: Lab, queue: SimpleQueue[Inquiry], report: Report, together: int) 
                 report(seen)
 
     with ThreadPoolExecutor(together) as pool:
-        for done in [pool.submit(one_after_the_other) for _ in range(together)]:
+        for done in [pool.submit(work) for _ in range(together)]:
             done.result()
 
 
 def ask(lab: Lab, inquiry: Inquiry) -> list[Observation]:
-    """Ask, and wait until the server answers others again."""
+    """Ask, and wait until the server has recovered."""
     try:
         answers = inquiry.ask(lab)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The group `parameters`: how values and names in a query are read."""
+"""The group `parameters`: how the names and values of a query are parsed."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed
 
 _DEFAULT = 1000
-"""Milliseconds that ``/sleep`` sleeps unless told otherwise."""
+"""Milliseconds that ``/sleep`` sleeps by default."""
 
 _REQUEST_LINE = 8000
 """Octets of a request line that RFC 9112, section 3, recommends to support."""
@@ -41,11 +41,11 @@ _QUERIES = {
     "empty-name": "=&ms=5",
     "long-query": f"ms=5&x={'a' * (_REQUEST_LINE - _AROUND)}",
 }
-"""Queries of ``/sleep``. None may mean the default where it is read in another way."""
+"""Queries of ``/sleep``. However they are parsed, the right answer is not the default."""
 
 
 def _read(query: str, lab: Lab) -> str:
-    """How ``/sleep`` reads a query."""
+    """How ``/sleep`` parses a query."""
     try:
         response = lab.ask(f"/sleep?{query}")
     except Closed:
@@ -78,7 +78,7 @@ def repeated_doc(lab: Lab) -> str:
 
 
 def _detail(lab: Lab, target: str) -> str | None:
-    """The ``detail`` of the problem that a 400 has."""
+    """The ``detail`` of a 400's problem document."""
     response = lab.ask(target)
     assert response.status == 400, f"{target}: {response.status}"
     detail: str | None = json.loads(response.body).get("detail")
@@ -87,7 +87,7 @@ def _detail(lab: Lab, target: str) -> str | None:
 
 @asks("detail-of-400", "sleep")
 def detail(lab: Lab) -> str:
-    """Asked of a value that is no number anywhere."""
+    """Asked with a value that no server takes for a number."""
     said = _detail(lab, "/sleep?ms=abc")
     if said is None:
         return "absent"
@@ -96,7 +96,7 @@ def detail(lab: Lab) -> str:
 
 @asks("two-bad-parameters", "slow_api")
 def two_bad_parameters(lab: Lab) -> str:
-    """Asked with ``ms`` first, which the contract has last."""
+    """Asked with ``ms`` first, which is last in the contract."""
     said = _detail(lab, "/slow_api?ms=abc&calls=abc") or ""
     named = [name for name in ("calls", "ms") if re.search(rf"\b{name}\b", said)]
     return {0: "neither", 1: "".join(named), 2: "both"}[len(named)]

@@ -18,14 +18,14 @@ from conformance.http import Closed, Connection, Garbled, Request, Silence
 from harness.processes import wait_until
 
 FAILED = (Closed, Silence, Garbled, OSError)
-"""What a client sees where it gets no whole response."""
+"""Errors of a client that gets no complete response."""
 
 PASSWORD = "s3cret"  # noqa: S105
 
 INDEX = Request("/index")
 
 
-# What becomes of connections
+# Connections when a server stops
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def _in_flight(number: Signals, lab: Lab) -> str:
 
 @asks("stopping-new-connection", "sleep", lane="process")
 def _stopping_new_connection(lab: Lab) -> str:
-    """A request that takes long keeps the server from ending at once."""
+    """A long request keeps the server from ending at once."""
     with serving(lab) as server, _busy(lab, server, 5000) as busy:
         server.signal(SIGTERM)
         time.sleep(2.5)
@@ -78,12 +78,12 @@ def _stopping_idle_connection(lab: Lab) -> str:
 @asks("sigint-status", lane="process")
 def _sigint_status(lab: Lab) -> str:
     with serving(lab) as server:
-        time.sleep(1)  # gevent loses a SIGINT that finds it at work
+        time.sleep(1)  # gevent loses a SIGINT while it is busy
         return _status(SIGINT, server)
 
 
 def _status(number: Signals, server: Instance) -> str:
-    """The kind of exit status with which a signal ends it."""
+    """The kind of exit status after a signal."""
     status = server.stop(number)
     if status in (-number, 128 + number):
         return "the signal's"
@@ -97,7 +97,7 @@ for _number in (SIGTERM, SIGINT):
 @asks("sighup", lane="process")
 def _sighup(lab: Lab) -> str:
     with serving(lab) as server:
-        server.written()  # by now all its processes are there
+        server.written()  # by now all its processes have started
         before = server.pids()
         server.signal(SIGHUP)
         wait_until(lambda: server.has_ended or bool(server.pids() - before), timeout=10)
@@ -106,18 +106,18 @@ def _sighup(lab: Lab) -> str:
         return "reloads" if server.pids() - before else "ignored"
 
 
-# A worker that is killed
+# Killed workers
 
 
 @contextmanager
 def _worker(
     lab: Lab, server: Instance, sent: bytes
 ) -> Iterator[tuple[Connection, psutil.Process] | None]:
-    """A connection on which ``sent`` was sent, and the process that serves it.
+    """A connection that has sent ``sent``, and the worker process that serves it.
 
-    None if the first process serves all: it cannot be killed and leave another.
+    None if the parent process serves requests itself: killing it leaves no other.
     """
-    server.written()  # by now all its processes are there
+    server.written()  # by now all its processes have started
     for _ in range(20 if len(server.processes()) > 1 else 0):
         with server.connect(timeout=lab.patience) as connection:
             connection.send(sent)
@@ -182,7 +182,7 @@ def _killed_worker_in_flight(lab: Lab) -> str:
 
 
 def _refusal(lab: Lab, **settings: str) -> tuple[int, str]:
-    """The exit status of a process with bad settings, and what it wrote."""
+    """The exit status and the output of a process with bad settings."""
     with launched(lab, **settings) as server:
         return server.ends(START), server.written()
 
@@ -196,7 +196,7 @@ def _form(text: str) -> str:
 
 
 _TRACE = re.compile(r"^Traceback \(most recent call|^\s+at \S+|\.rb:\d+:in ")
-"""A line of a trace: Python's, JavaScript's and the JVM's, Ruby's."""
+"""A line of a stack trace: Python's, JavaScript's and the JVM's, Ruby's."""
 
 
 @asks_several("bad-setting-status", "bad-setting-output", parts=("mongo",), lane="process")
@@ -217,7 +217,7 @@ def _bad_settings_together(lab: Lab) -> str:
 
 @asks("bad-setting-password", "agents", lane="process")
 def _bad_setting_password(lab: Lab) -> str:
-    """The URL is bad in each part that a server may look at before it connects."""
+    """The URL is bad in each part that a server may check before it connects."""
     bad = f"nonsense://refservers:{PASSWORD}@127.0.0.1:none/refservers"
     with launched(lab, DATABASE_URL=bad) as server:
         if server.serves():
@@ -225,16 +225,16 @@ def _bad_setting_password(lab: Lab) -> str:
         return "shown" if PASSWORD in server.written() else "not shown"
 
 
-# What it logs
+# Logs
 
 
 @asks_several(
     *("log-start", "listens", "log-success", "log-not-found", "sigterm-status"), lane="process"
 )
 def _log(lab: Lab) -> dict[str, str]:
-    """One server from its start to its end.
+    """One server from start to end.
 
-    Lines of its access log for the requests that wait for its start do not count.
+    Access log lines of the requests that wait for its start do not count.
     """
     with serving(lab) as server:
         lines = [line for line in server.written().splitlines() if INDEX.target not in line]
@@ -242,7 +242,7 @@ def _log(lab: Lab) -> dict[str, str]:
         success = _logged(server, INDEX.target, 200)
         missing = _logged(server, _NOWHERE, 404)
         status = _status(SIGTERM, server)
-        rest = server.written()  # of a log that is buffered
+        rest = server.written()  # in case the log is buffered
     form = _form(missing or "\n".join(line for line in rest.splitlines() if _NOWHERE in line))
     return {
         "log-start": "lines" if "".join(lines).strip() else "nothing",
@@ -257,7 +257,7 @@ _NOWHERE = "/nothing-is-there"
 
 
 def _logged(server: Instance, target: str, status: int, timeout: float = 10.0) -> str:
-    """What a request adds to the log."""
+    """The lines that a request adds to the log."""
     before = len(server.written().encode())
     response = server.ask(target, timeout=timeout)
     assert response.status == status, f"{target}: {response.status} instead of {status}"
@@ -267,7 +267,7 @@ def _logged(server: Instance, target: str, status: int, timeout: float = 10.0) -
 
 @asks("log-fault", "agents", lane="process")
 def _log_fault(lab: Lab) -> str:
-    """The database is there, and holds none of the tables that the query names."""
+    """The database has none of the tables in the query."""
     url = with_database(lab.controlled.services.database_url, "postgres")
     with serving(lab, DATABASE_URL=url) as server:
         added = _logged(server, "/agents", 500)

@@ -1,4 +1,4 @@
-"""The group `refusals`: each broken request, as the first and as the second of a connection."""
+"""The group `refusals`: each broken request, as the first and as the second on a connection."""
 
 import re
 from collections.abc import Callable
@@ -18,11 +18,11 @@ from conformance.http import Connection, Request
 from spec.behaviours import CLOSES
 
 Provoke = Callable[[Connection], str]
-"""Sends what a question is about and names what comes."""
+"""Sends the request of a question and names the outcome."""
 
 
 def ask_twice(id: str, provoke: Provoke) -> None:
-    """Register a question, and the same as the second request of a connection."""
+    """Register a question, and the same for the second request on a connection."""
     asks(id, "text")(partial(_first, provoke))
     asks(f"{id}-second", "text")(partial(_second, provoke))
 
@@ -37,16 +37,16 @@ def _second(provoke: Provoke, lab: Lab) -> str:
         if says_close(connection.request(Request("/index"))):
             return CLOSES
         answer = provoke(connection)
-    # Some close without a word
+    # Some close without announcing it
     return CLOSES if answer == "closed" and not keeps_alive(lab) else answer
 
 
 _SETTINGS = re.compile(rb"...\x04\x00....", re.DOTALL)
-"""The beginning of a frame that every HTTP/2 connection begins with (RFC 9113, section 3.4)."""
+"""The start of a SETTINGS frame, the first of every HTTP/2 connection (RFC 9113, section 3.4)."""
 
 
 def _refusal(data: bytes, connection: Connection) -> str:
-    """What becomes of a broken request; a server may take one for HTTP/0.9, or for HTTP/2."""
+    """The fate of a broken request; a server may take one for HTTP/0.9 or HTTP/2."""
     send(connection, data)
     raw, ended = read_until(
         connection,

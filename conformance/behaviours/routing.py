@@ -1,4 +1,4 @@
-"""The group `routing`: which requests reach an endpoint, and what the others get."""
+"""The group `routing`: which requests reach an endpoint, and the responses to others."""
 
 import gzip
 import re
@@ -21,7 +21,7 @@ _PATHS = {
     "absolute-form": "{url}/index",
     "fragment-in-target": "/index#x",
 }
-"""Targets that mean ``/index``, or nearly."""
+"""Targets that are equivalent to ``/index``, or nearly."""
 
 _METHODS = {"unknown-method": "BREW", "lower-case-method": "get"}
 
@@ -32,7 +32,7 @@ _ELSEWHERE = (
     *("/\\example.org/", "/\\example.org/..", "/%5Cexample.org/", "/%5Cexample.org/%2e%2e"),
     *("/%2Fexample.org/", "/%2F%2Fexample.org/..", "/%09/example.org/", "/files//example.org/.."),
 )
-"""Targets that redirect to example.org where a server redirects to what is left of them."""
+"""Targets that redirect to example.org if a server redirects to their normalized form."""
 
 
 def _ask(lab: Lab, target: str, method: str = "GET", body: bytes = b"") -> Response | None:
@@ -44,7 +44,7 @@ def _ask(lab: Lab, target: str, method: str = "GET", body: bytes = b"") -> Respo
 
 
 def _fate(response: Response | None) -> str:
-    """What became of a request for ``/index``."""
+    """The fate of a request for ``/index``."""
     if response is None:
         return "closed"
     if response.status == 200 and response.body == _HELLO:
@@ -77,7 +77,7 @@ for _id, _method in _METHODS.items():
 
 @asks("wrong-method", "text")
 def wrong_method(lab: Lab) -> str:
-    """An ``Allow`` that does not name GET is none."""
+    """An ``Allow`` without GET does not count."""
     response = _ask(lab, "/index", "POST", b"a=b")
     if response is None or response.status != 405:
         return _refused_or(_fate(response))
@@ -86,7 +86,7 @@ def wrong_method(lab: Lab) -> str:
 
 
 def _refused_or(fate: str) -> str:
-    """A 501 refuses as much as a 4xx does."""
+    """A 501 counts as refused, as a 4xx does."""
     return "refused" if fate == "failed" else fate
 
 
@@ -119,7 +119,7 @@ def _format(response: Response | None, status: int) -> str:
 
 @asks("post-to-unknown-path", "text")
 def post_to_unknown_path(lab: Lab) -> str:
-    """A 405 is no other refusal: it sends the client looking for a method."""
+    """A 405 differs from other refusals: it suggests another method."""
     response = _ask(lab, "/nothing", "POST", b"a=b")
     if response is not None and response.status == 405:
         return "405"
@@ -128,7 +128,7 @@ def post_to_unknown_path(lab: Lab) -> str:
 
 @asks("options-method", "text")
 def options(lab: Lab) -> str:
-    """A success with GET's body is not what was asked for."""
+    """A success with GET's body is not an answer to OPTIONS."""
     response = _ask(lab, "/index", "OPTIONS")
     fate = _refused_or(_fate(response))
     if response is None or fate == "served" or response.status // 100 != 2:
@@ -147,7 +147,7 @@ def asterisk_form(lab: Lab) -> str:
 
 @asks("trace-method", "text")
 def trace(lab: Lab) -> str:
-    """A success that does not repeat the request is what GET gets."""
+    """A success that does not echo the request is a response to GET."""
     response = _ask(lab, "/index", "TRACE")
     if response is not None and response.status == 200 and b"TRACE /index" in response.body:
         return "echoed"
@@ -155,7 +155,7 @@ def trace(lab: Lab) -> str:
 
 
 def _head(lab: Lab, target: str) -> tuple[Response, bytes]:
-    """The response to HEAD, and what comes behind its headers until the server closes."""
+    """The response to HEAD, and all bytes after its headers until the server closes."""
     with lab.server.connect(timeout=lab.patience) as connection:
         response = connection.request(Request(target, "HEAD", (("Connection", "close"),)))
         return response, connection.read_raw(lab.patience)
@@ -163,7 +163,7 @@ def _head(lab: Lab, target: str) -> tuple[Response, bytes]:
 
 @asks("head-of-endpoint", "text")
 def head(lab: Lab) -> str:
-    """The body is whatever comes before the server closes."""
+    """All bytes before the server closes count as the body."""
     get = lab.ask("/index")
     response, behind = _head(lab, "/index")
     if response.status != 200:
@@ -178,7 +178,7 @@ def head(lab: Lab) -> str:
 
 @asks("head-of-unknown-path", "text")
 def head_of_unknown_path(lab: Lab) -> str:
-    """The body is whatever comes before the server closes."""
+    """All bytes before the server closes count as the body."""
     try:
         response, behind = _head(lab, "/nothing")
     except Closed:
@@ -188,15 +188,15 @@ def head_of_unknown_path(lab: Lab) -> str:
 
 @asks("redirect-elsewhere", "text")
 def redirect_elsewhere(lab: Lab) -> str:
-    """Follow a Location as a browser does: a backslash is a slash, control characters are none."""
+    """Resolve a Location as browsers do: backslashes are slashes, control characters vanish."""
     answer = "no redirect"
     for target in _ELSEWHERE:
         response = _ask(lab, target)
         location = response.header("Location") if response is not None else None
         if location is None:
             continue
-        told = re.sub(r"[\x00-\x20]", "", location).replace("\\", "/")
-        host = urlsplit(urljoin(lab.server.url + "/", told)).hostname or ""
+        location = re.sub(r"[\x00-\x20]", "", location).replace("\\", "/")
+        host = urlsplit(urljoin(lab.server.url + "/", location)).hostname or ""
         if host.endswith("example.org"):
             return "to another host"
         answer = "to its own host"
@@ -204,11 +204,11 @@ def redirect_elsewhere(lab: Lab) -> str:
 
 
 def _negotiated(target: str, accept: str, lab: Lab) -> str:
-    plain, asked = lab.ask(target), lab.ask(target, headers={"Accept": accept})
-    if asked.status == 406:
+    plain, negotiated = lab.ask(target), lab.ask(target, headers={"Accept": accept})
+    if negotiated.status == 406:
         return "406"
-    same = (asked.status, asked.content_type) == (plain.status, plain.content_type)
-    return "ignored" if same and asked.body == plain.body else "another format"
+    same = (negotiated.status, negotiated.content_type) == (plain.status, plain.content_type)
+    return "ignored" if same and negotiated.body == plain.body else "another format"
 
 
 asks("accept-html", "text")(partial(_negotiated, "/index", "text/html"))
@@ -217,7 +217,7 @@ asks("accept-xml", "json")(partial(_negotiated, "/json", "application/xml"))
 
 @asks("accept-gzip", "mongo")
 def accept_gzip(lab: Lab) -> str:
-    """Asked of the longest text: few compress a short one."""
+    """Asked for the longest text: few servers compress short ones."""
     response = lab.ask("/mongo?doc=big", headers={"Accept-Encoding": "gzip"})
     if (response.header("Content-Encoding") or "identity") == "identity":
         return "not compressed"

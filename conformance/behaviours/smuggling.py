@@ -1,4 +1,4 @@
-"""The group `smuggling`: what becomes of a request that is hidden in an ambiguous one."""
+"""The group `smuggling`: the fate of a request that is hidden in an ambiguous one."""
 
 import re
 from functools import partial
@@ -9,17 +9,17 @@ from conformance.hostile import AMBIGUOUS
 from conformance.http import Connection
 
 _SENTINEL = b"GET /nothing-more HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-"""Ends the connection once all before it is answered: no silence has to be waited for."""
+"""Ends the connection once everything before it is answered: no need to wait for silence."""
 
 _APPLICATION = {b"403", b"404", b"405", b"415"}
-"""What an application answers to a POST that it does not want; it was taken for a request."""
+"""Statuses with which an application refuses a POST: the server understood the request."""
 
 
 def _smuggled(data: bytes, connection: Connection) -> str:
-    """Read to the end of the connection, or to the answer that gives the smuggling away.
+    """Read to the end of the connection, or to the response that shows the smuggling.
 
-    Where a server waits for more of the body, the sentinel becomes a part of it: then there is
-    silence behind the first answer, or before it. What was hidden comes before either.
+    If a server waits for more of the body, the sentinel becomes a part of it: then there is
+    silence before or after the first response. A response to the hidden request comes before that.
     """
     send(connection, data + _SENTINEL)
     raw, ended = read_until(connection, lambda raw: MESSAGE in raw)

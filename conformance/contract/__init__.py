@@ -1,1 +1,1 @@
-"""The checks: one file a part of the contract."""
+"""The checks: one file per part of the contract."""

@@ -1,4 +1,4 @@
-"""Starts the server under test and hands it to the checks."""
+"""Starts the server under test and reports the checks' outcomes."""
 
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
@@ -6,13 +6,13 @@ from contextlib import AbstractContextManager, ExitStack
 import pytest
 
 import spec
-from conformance.events import tell
+from conformance.events import emit
 from conformance.subject import EXAMPLES, Controlled, Start, Subject, start
 from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.processes import ending
 from harness.scratch import scratch
-from harness.services import services
+from harness.services import backing_services
 from harness.task import end_at_once_on_signals
 
 PATHS = {path: item["get"]["tags"][0] for path, item in spec.openapi()["paths"].items()}
@@ -27,8 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     end_at_once_on_signals()
-    config.addinivalue_line("markers", "catches(*faults): faults that the check fails for")
-    config.addinivalue_line("markers", "serves(*parts): parts of the contract that it asks for")
+    config.addinivalue_line("markers", "catches(*faults): faults that make the check fail")
+    config.addinivalue_line("markers", "serves(*parts): parts of the contract that it needs")
     config.addinivalue_line("markers", "control: needs a server that we started")
     config.pluginmanager.register(Reporter(), "reporter")
 
@@ -43,19 +43,19 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
     with ExitStack() as held:
         try:
             folder = held.enter_context(scratch("conformance"))
-            around = held.enter_context(services())
-            subject = held.enter_context(start(target, around, folder))
+            backing = held.enter_context(backing_services())
+            subject = held.enter_context(start(target, backing, folder))
         except TaskError as error:
-            tell(event="unstarted", message=str(error))
+            emit(event="unstarted", message=str(error))
             pytest.exit("the server does not start", returncode=1)
 
         def start_another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
-            return start(target, around, folder, settings)
+            return start(target, backing, folder, settings)
 
         yield subject, start_another
         if (status := subject.process.process.poll()) is not None:
-            why = f"{target.name} ended by itself while it was tested, {ending(status)}"
-            tell(event="error", message=why)
+            why = f"{target.name} ended unexpectedly during the tests: {ending(status)}"
+            emit(event="error", message=why)
 
 
 @pytest.fixture(scope="session")
@@ -73,13 +73,13 @@ def controlled(running: tuple[Subject, Start | None]) -> Controlled:
 
 @pytest.fixture(scope="session")
 def start_another(running: tuple[Subject, Start | None]) -> Start:
-    """Starts the same deployment once more with other settings."""
+    """Starts another instance of the deployment with other settings."""
     assert running[1] is not None
     return running[1]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what the server does not serve, and what needs a server of ours on another's."""
+    """Leave out checks of unserved parts; on servers that are not ours, also those with control."""
     name = config.getoption("--target")
     ours = "://" not in name
     parts: set[str] | None = None
@@ -105,7 +105,7 @@ LEFT_OUT = pytest.StashKey[list[str]]()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    tell(event="collected", count=len(session.items), left_out=session.config.stash[LEFT_OUT])
+    emit(event="collected", count=len(session.items), left_out=session.config.stash[LEFT_OUT])
 
 
 def part_of(nodeid: str) -> str:
@@ -114,9 +114,9 @@ def part_of(nodeid: str) -> str:
 
 
 def _log_of(item: pytest.Item) -> str:
-    """The last lines that the server which was asked wrote."""
-    asked = [one for one in getattr(item, "funcargs", {}).values() if isinstance(one, Controlled)]
-    lines = asked[0].log.read_text(errors="replace").splitlines() if asked else []
+    """The last lines of the tested server's log."""
+    tested = [one for one in getattr(item, "funcargs", {}).values() if isinstance(one, Controlled)]
+    lines = tested[0].log.read_text(errors="replace").splitlines() if tested else []
     return "\n".join(lines[-_LINES_OF_LOG:])
 
 
@@ -124,7 +124,7 @@ _LINES_OF_LOG = 8
 
 
 class Reporter:
-    """Tells each check's outcome as it comes."""
+    """Reports the outcome of each check as it finishes."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -133,7 +133,7 @@ class Reporter:
         report = yield
         if report.when == "call" or report.outcome != "passed":
             fault = call.excinfo.value if call.excinfo else None
-            tell(
+            emit(
                 event="check",
                 part=part_of(item.nodeid),
                 name=item.nodeid.split("::", 1)[-1],

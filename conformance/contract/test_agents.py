@@ -1,4 +1,4 @@
-"""/agents: rows to the byte, read at each request over pooled connections."""
+"""/agents: rows to the byte, read for each request over pooled connections."""
 
 import spec
 from conformance.caching import reads_each_time
@@ -33,7 +33,7 @@ def test_connections_come_from_a_pool(controlled: Controlled) -> None:
     for _ in range(requests):
         response = controlled.ask("/agents")
     made = controlled.postgresql.connections - before
-    # A pool may fill itself at first, or in each thread that meets its first request.
+    # A pool may open its connections at first, or with the first request of each thread.
     if (made > requests // 2) == pooled:
         expected = "at most 10 new connections" if pooled else "a connection for each request"
         raise Mismatch("pool", expected, f"{made} connections for {requests} requests", response)

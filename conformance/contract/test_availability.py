@@ -1,4 +1,4 @@
-"""Databases that refuse connections, and come back."""
+"""Databases that refuse connections, and recover."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,12 +12,12 @@ from conformance.subject import Controlled
 pytestmark = [control, serves("mongo", "agents", "gridfs")]
 
 TARGETS = ("/mongo", "/gridfs/photo.jpg", "/agents")
-"""What needs a database."""
+"""Endpoints that need a database."""
 
 LATEST = 5.0
-"""Seconds within which a database that refuses is a 503."""
+"""Seconds within which a request is a 503 while its database refuses connections."""
 RECOVERY = 10.0
-"""Seconds after a database's return within which its endpoints are served again."""
+"""Seconds within which endpoints are served again after their database has recovered."""
 
 
 def _ask(controlled: Controlled, target: str) -> tuple[Response, float]:
@@ -41,15 +41,15 @@ def test_an_outage(controlled: Controlled) -> None:
 
 
 def _are_unavailable(controlled: Controlled) -> None:
-    """Each is 503 in time; on a concurrent deployment /index is served meanwhile."""
+    """Each is a 503 in time; meanwhile a concurrent deployment serves /index."""
     together = len(TARGETS) if controlled.deployment.concurrent else 1
     with ThreadPoolExecutor(together) as pool:
-        asked = [pool.submit(_ask, controlled, target) for target in TARGETS]
+        requests = [pool.submit(_ask, controlled, target) for target in TARGETS]
         if controlled.deployment.concurrent:
             index, took = _ask(controlled, "/index")
             right(index)
             holds("time", f"under {LATEST:.0f} s", took < LATEST, f"{took:.1f} s", index)
-        for one in asked:
+        for one in requests:
             response, took = one.result()
             problem(response, 503)
             holds("time", f"under {LATEST:.0f} s", took < LATEST, f"{took:.1f} s", response)
@@ -62,4 +62,4 @@ def _come_back(controlled: Controlled) -> None:
         while response.status != 200 and time.monotonic() < deadline:
             time.sleep(0.1)
             response = controlled.ask(target)
-        same(f"status, {RECOVERY:.0f} s after the return", 200, response.status, response)
+        same(f"status {RECOVERY:.0f} s after the recovery", 200, response.status, response)

@@ -1,4 +1,4 @@
-"""A document that is not there is 404; a fault of the server's own is 500, and shows nothing."""
+"""A missing document is a 404; an internal error is a 500 without details."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ pytestmark = [control, serves("mongo", "agents", "gridfs")]
 
 @pytest.fixture(scope="module")
 def lacking(start_another: Start, controlled: Controlled) -> Iterator[Controlled]:
-    """The server on databases that have none of its documents and tables."""
+    """The server on databases without its documents and tables."""
     services = controlled.services
     settings = {
         "MONGODB_URL": with_database(services.mongodb_url, _EMPTY),
@@ -44,5 +44,5 @@ def test_a_missing_document(lacking: Controlled) -> None:
 
 @catches("trace-to-client", "fault-503", "fault-html")
 def test_a_query_that_cannot_work(lacking: Controlled) -> None:
-    """The database has no such tables."""
+    """The tables do not exist."""
     problem(lacking.ask("/agents"), 500)

@@ -1,4 +1,4 @@
-"""/files: the bytes of the folder's files, and of nothing outside."""
+"""/files: the content of the folder's files, and of no others."""
 
 import pytest
 
@@ -42,7 +42,7 @@ ESCAPES = (
 @pytest.mark.parametrize("name", ESCAPES)
 @catches("path-escape")
 def test_no_byte_from_outside(controlled: Controlled, name: str) -> None:
-    """However the name is spelled; the server answers, or closes the connection."""
+    """However the name is written; the server answers, or closes the connection."""
     outside = (controlled.files.parent / "outside.txt").as_posix().removeprefix("/")
     name = name.format(outside=outside)
     for target in (f"/files/{name}", f"/files//{name}", f"//files/{name}"):

@@ -1,7 +1,7 @@
-"""The whole corpus in order on as few connections as can be, hashed as it is received."""
+"""The whole corpus in order, on as few connections as possible, hashed as it is received."""
 
 from conformance.corpus import Fingerprint, corpus
-from conformance.events import tell
+from conformance.events import emit
 from conformance.expect import answer
 from conformance.faults import catches
 from conformance.http import Connection, Request
@@ -13,7 +13,7 @@ pytestmark = control
 
 @catches("wrong-after-many")
 def test_fingerprint(subject: Subject) -> None:
-    """The hash is given whatever the answers are; the check is that each is right."""
+    """The hash is reported in any case; the check is that each response is right."""
     exchanges = corpus(subject.parts)
     fingerprint = Fingerprint()
     wrong: AssertionError | None = None
@@ -31,6 +31,6 @@ def test_fingerprint(subject: Subject) -> None:
             answer(response, exchange.expected)
         except AssertionError as error:
             wrong = wrong or error
-    tell(event="fingerprint", value=fingerprint.hexdigest(), requests=len(exchanges))
+    emit(event="fingerprint", value=fingerprint.hexdigest(), requests=len(exchanges))
     if wrong:
         raise wrong

@@ -1,4 +1,4 @@
-"""Whatever clients do: no process dies, no trace goes out, and others are served."""
+"""Whatever clients do, no process dies, no stack trace is sent, and others are served."""
 
 import contextlib
 import os
@@ -23,13 +23,13 @@ TRACE = re.compile(
     rb"|\n?\s+at [\w.$<>\[\] ]+\(?[\w./:-]+:\d+"  # JavaScript, Java and Scala
     rb"|[\w./-]+\.rb:\d+:in "  # Ruby
 )
-"""What a stack trace looks like."""
+"""Stack traces in several languages."""
 
 
 @pytest.mark.parametrize("case", HOSTILE)
 @catches("broken-kills", "broken-blocks", "broken-trace")
 def test_a_hostile_request(controlled: Controlled, case: str) -> None:
-    """The request is left open while others are asked for; what it gets is not judged here."""
+    """Others are served while the request is open; its own response does not matter here."""
     before = controlled.pids()
     with controlled.connect() as connection:
         with contextlib.suppress(ConnectionError):
@@ -38,7 +38,7 @@ def test_a_hostile_request(controlled: Controlled, case: str) -> None:
             right(controlled.ask("/index"))
         raw = connection.read_raw(0.2)
     trace = TRACE.search(raw)
-    assert trace is None, f"{case}: a trace goes to the client: {raw[:300]!r}"
+    assert trace is None, f"{case}: the client gets a stack trace: {raw[:300]!r}"
     right(controlled.ask("/index", timeout=40))
     gone = before - controlled.pids()
     assert not gone, f"{case}: a process died"
@@ -47,7 +47,7 @@ def test_a_hostile_request(controlled: Controlled, case: str) -> None:
 @serves("files", "sleep", "gridfs", "agents")
 @catches("disconnect-kills")
 def test_clients_that_leave(controlled: Controlled) -> None:
-    """In the middle of a request, of a response or of a wait."""
+    """In the middle of a request, a response or a wait."""
     before = controlled.pids()
     for target in ("/index", "/files/photo.jpg", "/sleep?ms=300", "/gridfs/photo.jpg", "/agents"):
         request = Request(target).encode("x")

@@ -22,12 +22,12 @@ pytestmark = serves("gridfs")
 
 PHOTO = "/gridfs/photo.jpg"
 RUN = uuid.uuid4().hex
-"""Tells this run's files from those of others that use the same database."""
+"""Marks this run's files among those of others in the same database."""
 
 
 @pytest.fixture(scope="module")
 def bucket(controlled: Controlled) -> Iterator[gridfs.GridFSBucket]:
-    """The bucket; what this run has stored in it, or one long ago, is deleted afterwards."""
+    """The bucket; files of this run, and of old runs that crashed, are deleted afterwards."""
     with pymongo.MongoClient[Any](controlled.services.mongodb_url) as client:
         bucket = gridfs.GridFSBucket(client.get_default_database())
         yield bucket

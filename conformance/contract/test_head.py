@@ -1,4 +1,4 @@
-"""HEAD, where a server serves it, has no body and leaves the connection usable."""
+"""HEAD, if served, has no body and leaves the connection usable."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""/json: an object, encoded as the contract has it."""
+"""/json: an object, encoded as the contract defines."""
 
 from conformance.expect import right
 from conformance.faults import catches

@@ -1,4 +1,4 @@
-"""/mongo: documents to the byte, read at each request."""
+"""/mongo: documents to the byte, read for each request."""
 
 import pytest
 

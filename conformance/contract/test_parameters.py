@@ -1,4 +1,4 @@
-"""Query parameters: a plain integer within bounds is served, anything else is a 400."""
+"""Query parameters: an integer within bounds is served, anything else is a 400."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The life of a process: settings, workers, signals."""
+"""The life cycle of a process: settings, workers, signals."""
 
 import os
 import signal
@@ -36,7 +36,7 @@ BAD_SETTINGS = {
 @serves("mongo", "agents", "slow_api")
 @catches("bad-setting-accepted", "bad-setting-status-0", "bad-setting-unnamed")
 def test_bad_settings(controlled: Controlled, tmp_path: Path) -> None:
-    """Each ends the process before it serves, with a status and a line that names it."""
+    """Each ends the process before it serves, with a non-zero status and a line that names it."""
     good = controlled.services.environment() | {
         "HOST": "127.0.0.1",
         "FILES_DIR": str(controlled.files),
@@ -55,7 +55,7 @@ def test_bad_settings(controlled: Controlled, tmp_path: Path) -> None:
             setting = f"{name}={BAD_SETTINGS[name]}"
             written = (tmp_path / name).read_text(errors="replace")
             assert status not in (0, None), (
-                f"{setting}: expected an exit status that is not 0, got {status}: {written[-300:]}"
+                f"{setting}: expected a non-zero exit status, got {status}: {written[-300:]}"
             )
             spellings = (name.lower(), name.lower().replace("_", "-"))
             assert any(spelling in written.lower() for spelling in spellings), (
@@ -76,7 +76,7 @@ def _two_workers(start_another: Start) -> Iterator[Controlled]:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 @catches("stops-never", "leaves-children")
 def test_stopping(start_another: Start, number: signal.Signals) -> None:
-    """It ends in time, with a connection open, and leaves neither a process nor the port."""
+    """It ends in time despite an open connection, and leaves neither processes nor the port."""
     with _two_workers(start_another) as server, server.connect() as idle:
         right(idle.request(Request("/index")))
         processes = server.processes()
@@ -84,14 +84,14 @@ def test_stopping(start_another: Start, number: signal.Signals) -> None:
         try:
             server.process.process.wait(LATEST)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still there {LATEST:.0f} s after {number.name}") from None
+            raise AssertionError(f"still running {LATEST:.0f} s after {number.name}") from None
         left = [one for one in psutil.wait_procs(processes, timeout=2)[1] if not _has_ended(one)]
         assert not left, f"processes left after {number.name}: {left}"
         assert not accepts(server.host, server.port), "the port is still taken"
 
 
 def _has_ended(process: psutil.Process) -> bool:
-    """Whether nothing is left of it but its entry, which its new parent has yet to take."""
+    """Whether it is gone, or a zombie that its new parent has yet to reap."""
     try:
         return process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -100,30 +100,30 @@ def _has_ended(process: psutil.Process) -> bool:
 
 @catches("workers-ignored", "workers-claimed-none")
 def test_workers(start_another: Start) -> None:
-    """Both ways: WORKERS=2 makes two processes that serve, or always one where it is declared."""
+    """Both ways: WORKERS=2 starts two serving processes, or one if the manifest says so."""
     with _two_workers(start_another) as server:
         workers = len(_workers(server.processes()))
         if server.deployment.workers:
-            assert workers >= 2, f"WORKERS=2 has {workers} worker process"
+            assert workers >= 2, f"WORKERS=2 starts {workers} worker process"
         else:
-            assert workers == 1, f"workers = false, but WORKERS=2 has {workers} worker processes"
+            assert workers == 1, f"workers = false, but WORKERS=2 starts {workers} worker processes"
 
 
 def _workers(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """The processes that serve: those without children of their own."""
+    """The serving processes: those without children."""
     return [process for process in processes if not process.children()]
 
 
 @catches("workers-unsupervised", "supervision-claimed-none")
 def test_a_killed_worker(start_another: Start, controlled: Controlled) -> None:
-    """Both ways: it is replaced exactly where the manifest says that something watches."""
+    """Both ways: it is replaced exactly if the manifest says that it is supervised."""
     if not (controlled.deployment.workers or controlled.deployment.supervised):
         pytest.skip("one process, as test_workers shows")
     with _two_workers(start_another) as server:
         before = server.processes()
         supervised = server.deployment.supervised
         if len(before) == 1:
-            assert not supervised, "supervised = true, but WORKERS=2 has a single process"
+            assert not supervised, "supervised = true, but WORKERS=2 starts a single process"
             pytest.skip("a single process")
         known = {process.pid for process in before}
         _workers(before)[-1].kill()
@@ -131,16 +131,16 @@ def test_a_killed_worker(start_another: Start, controlled: Controlled) -> None:
         def replaced() -> bool:
             return bool(server.pids() - known)
 
-        came = wait_until(replaced, timeout=10 if supervised else 3)
-        assert came == supervised, (
-            f"a killed worker is {'' if came else 'not '}replaced; "
+        was_replaced = wait_until(replaced, timeout=10 if supervised else 3)
+        assert was_replaced == supervised, (
+            f"a killed worker is {'' if was_replaced else 'not '}replaced; "
             f"the manifest says supervised = {str(supervised).lower()}"
         )
 
 
 @catches("closes-always", "keep-alive-claimed-none")
 def test_keep_alive(controlled: Controlled) -> None:
-    """Both ways: a deployment that declares that it closes after each response does."""
+    """Both ways: connections are closed after each response exactly if the manifest says so."""
     with controlled.connect() as connection:
         first = connection.request(Request("/index"))
         right(first)
@@ -148,7 +148,7 @@ def test_keep_alive(controlled: Controlled) -> None:
             holds("the connection", "closed", connection.is_closed_within(5), "open", first)
             return
         for target in ("/index", "/json") * 10:
-            said = (first.header("Connection") or "keep-alive").lower()
-            same("Connection", "keep-alive", said, first)
+            option = (first.header("Connection") or "keep-alive").lower()
+            same("Connection", "keep-alive", option, first)
             first = connection.request(Request(target))
             right(first)

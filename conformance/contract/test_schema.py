@@ -1,4 +1,4 @@
-"""Schemathesis: requests generated from ``openapi.yaml``, responses held against it."""
+"""Schemathesis: requests generated from ``openapi.yaml``, responses checked against it."""
 
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,11 @@ from conformance.needs import control
 from conformance.subject import Subject
 
 LONGEST = 1
-"""Milliseconds; longer waits within the contract's bounds are made this long."""
+"""Milliseconds; longer waits within the contract's bounds are shortened to this."""
 
 pytestmark = control
 
-# No requests by other methods: what those get is the stack's own.
+# No requests with other methods: the contract does not define their responses.
 CONFIG: dict[str, Any] = {"phases": {"coverage": {"unexpected-methods": []}}}
 CHECKS = [status_code_conformance, content_type_conformance, response_schema_conformance]
 
@@ -48,7 +48,7 @@ def test_operation(case: schemathesis.Case[Any], subject: Subject) -> None:
 
 
 def _highest(path: str) -> int:
-    """The greatest ``ms`` that an endpoint takes; 0 where it takes none."""
+    """The highest ``ms`` that an endpoint accepts; 0 if it has no such parameter."""
     parameters = spec.openapi()["paths"][path].get("parameters", [])
     bounds = [one["schema"]["maximum"] for one in parameters if one.get("name") == "ms"]
     return int(bounds[0]) if bounds else 0

@@ -1,4 +1,4 @@
-"""/sleep: at least as long as asked."""
+"""/sleep: takes at least as long as requested."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""/slow_api: the fan-out, together and in order, and what a failing upstream becomes."""
+"""/slow_api: the fan-out is concurrent and ordered, and upstream failures are 502 or 504."""
 
 import json
 import time
@@ -18,14 +18,14 @@ pytestmark = [serves("slow_api"), control]
 
 
 class Upstream:
-    """The upstream's own account of a request's calls."""
+    """A client for the upstream's statistics and faults."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     def stats(self, request_id: str) -> dict[str, Any]:
-        with urllib.request.urlopen(f"{self.url}stats?id={request_id}", timeout=5) as counted:
-            stats: dict[str, Any] = json.load(counted)
+        with urllib.request.urlopen(f"{self.url}stats?id={request_id}", timeout=5) as response:
+            stats: dict[str, Any] = json.load(response)
             return stats
 
     def fail(self, request_id: str, fault: str) -> None:
@@ -58,7 +58,7 @@ def test_calls_are_in_flight_together(
     right(response)
     stats = upstream.stats(request_id)
     same("calls with the request's X-Request-Id", calls, stats["calls"], response)
-    same("calls in flight together", calls, stats["most_in_flight"], response)
+    same("calls in flight at once", calls, stats["most_in_flight"], response)
 
 
 FAILURES = {

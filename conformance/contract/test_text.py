@@ -1,4 +1,4 @@
-"""/index, and paths that no endpoint has."""
+"""/index, and paths without an endpoint."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The task that shows behaviours: ``python -m conformance.matrix``."""
+"""The task ``behaviours``: ``python -m conformance.matrix``."""
 
 import harness.quiet  # noqa: F401
 from conformance.matrix.cli import main

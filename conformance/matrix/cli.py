@@ -25,15 +25,18 @@ _SIGNS = {"good": "", "plain": "", "risky": " ⚠"}
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", nargs=-1, metavar="[NAME[/DEPLOYMENT]|DIR]...")
-@click.option("--group", help="Only the questions of one group, such as smuggling.")
+@click.option("--group", help="Show only one group of questions, such as smuggling.")
 @click.option("--json", "to_json", is_flag=True, help="Print JSON.")
-@click.option("--page", type=click.Path(path_type=Path), help="Write an HTML page there instead.")
+@click.option(
+    "--page", type=click.Path(path_type=Path), help="Write an HTML page to this file instead."
+)
 @reports_errors
 def main(names: tuple[str, ...], group: str | None, to_json: bool, page: Path | None) -> None:
-    """Show how stacks behave where the contract leaves it to them.
+    """Show how stacks behave where the contract does not decide.
 
-    The answers are those in the servers' behaviours.json, written by `just conform NAME --record`.
-    Questions whose answers differ come first; ⚠ marks a risky one. Without a NAME, all servers.
+    The answers are from the servers' behaviours.json, written by `just conform NAME --record`.
+    Questions with different answers come first; ⚠ marks a risky answer. Without a NAME, all
+    servers.
     """
     groups = list(dict.fromkeys(question.group for question in questions().values()))
     if group not in (None, *groups):
@@ -41,7 +44,7 @@ def main(names: tuple[str, ...], group: str | None, to_json: bool, page: Path | 
     targets = find_targets(names or ("all",))
     found = rows(targets, group)
     if not found:
-        raise UsageError("nothing is recorded of these servers: `just conform NAME --record`")
+        raise UsageError("these servers have no records: run `just conform NAME --record`")
     if page:
         write_whole(CALLER / page, render(targets, found))
         click.echo(CALLER / page)
@@ -75,7 +78,7 @@ def as_json(found: Sequence[Row]) -> str:
 
 
 def show(targets: Sequence[Target], found: Sequence[Row], console: Console) -> None:
-    """A table: each question once, with each of its answers and who gives it."""
+    """Print a table: each question with its answers, and the deployments that give them."""
     every = list(dict.fromkeys(name for row in found for name in row.answers))
     differing = sum(row.differs for row in found)
     table = Table(box=None, pad_edge=False)

@@ -33,7 +33,7 @@ addEventListener("hashchange", () => {
 });
 show();
 
-/** Show what the address says; an address with filters is about the questions. */
+/** Apply the filters in the address; if there are any, scroll to the questions. */
 function show() {
   fill(fragment());
   if (fragment().size) results.scrollIntoView();
@@ -43,12 +43,12 @@ function fragment() {
   return new URLSearchParams(isPlace() ? "" : location.hash.slice(1));
 }
 
-/** Whether the fragment names a place in the page, as the link that skips to the questions does. */
+/** Whether the fragment is an anchor, as that of the link that skips to the questions. */
 function isPlace() {
   return location.hash !== "" && !location.hash.includes("=");
 }
 
-/** Set the filters as a fragment says. */
+/** Set the filters from a fragment. */
 function fill(filters) {
   for (const field of form.elements) {
     if (field.type === "checkbox") field.checked = filters.getAll(field.name).includes(field.value);
@@ -58,19 +58,19 @@ function fill(filters) {
   update();
 }
 
-/** Keep the filters in the address. */
+/** Store the filters in the address. */
 function keep() {
   history.replaceState(null, "", `#${filtersOf()}`);
 }
 
-/** The filters that are set, as they stand in a fragment. */
+/** The filters that are set, in the form of a fragment. */
 function filtersOf() {
   const filters = new URLSearchParams(new FormData(form));
   if (!filters.get("search").trim()) filters.delete("search");
   return filters;
 }
 
-/** Show what the filters let through: the others' columns and questions are hidden. */
+/** Hide the columns and questions that do not match the filters. */
 function update() {
   const filters = filtersOf();
   const lets = (name, value) => !filters.has(name) || filters.getAll(name).includes(value);
@@ -121,7 +121,7 @@ function answerIn(cell) {
   return cell.querySelector(".answer").textContent;
 }
 
-/** What a search looks through: all but the names of those who answer. */
+/** The searched text: everything but the names of servers. */
 function textOf(body) {
   const found = body.querySelectorAll("th, .group, .source, dl");
   return [...found].map((one) => one.textContent).join(" ").toLowerCase();

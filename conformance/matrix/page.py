@@ -1,4 +1,4 @@
-"""The page: one HTML file with all that it needs in it."""
+"""The self-contained HTML page."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from harness import pages
 from harness.catalog import Target
 
 SIGNS = {"good": "✓", "plain": "–", "risky": "⚠", "unlisted": "?"}
-"""What stands beside the colour of a rating."""
+"""The sign of each rating, besides its colour."""
 
 _CODE = re.compile(r"`([^`]+)`")
 _SECTIONS = re.compile(r"RFC (\d+),? sections? {0}(?: and {0})*".format(r"\d+(?:\.\d+)*"))
@@ -21,7 +21,7 @@ _SECTIONS = re.compile(r"RFC (\d+),? sections? {0}(?: and {0})*".format(r"\d+(?:
 
 @dataclass(frozen=True)
 class _Server:
-    """A column, or several side by side, one for each deployment that has a record."""
+    """A group of adjacent columns, one for each deployment that has a record."""
 
     name: str
     language: str
@@ -29,13 +29,13 @@ class _Server:
 
     @property
     def targets(self) -> list[str]:
-        """As answers are recorded by: ``server/deployment``."""
+        """The keys of recorded answers: ``server/deployment``."""
         return [f"{self.name}/{deployment}" for deployment in self.deployments]
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """An answer of deployments of one server that stand side by side; None: they were not asked."""
+    """An answer of adjacent deployments of one server; None if they were not asked."""
 
     server: str
     width: int
@@ -45,26 +45,26 @@ class _Cell:
 
 @dataclass(frozen=True)
 class _Given:
-    """One of a question's answers, and who gives it."""
+    """One of a question's answers, and the deployments that give it."""
 
     answer: str
     rating: str
     why: str
     who: dict[str, list[str]]
-    """By server: the deployments, none of them named where all of the server's give it."""
+    """By server: the deployments, or an empty list if all of the server's give it."""
     by_all: bool
 
 
 @dataclass(frozen=True)
 class _Risk:
-    """In how many questions a server's answer is risky."""
+    """The number of questions to which a server's answer is risky."""
 
     questions: int
     by_deployment: dict[str, int]
 
 
 def render(targets: Sequence[Target], found: Sequence[Row]) -> str:
-    """The page that shows what is recorded of these deployments."""
+    """Render the page for these deployments."""
     recorded = {name for row in found for name in row.answers}
     servers = _servers([target for target in targets if target.name in recorded])
     every = [name for server in servers for name in server.targets]
@@ -90,7 +90,7 @@ def render(targets: Sequence[Target], found: Sequence[Row]) -> str:
 
 
 def _servers(targets: Sequence[Target]) -> list[_Server]:
-    """Each server once, with its deployments, however they were named."""
+    """Each server once, with all its deployments among ``targets``."""
     found: dict[str, _Server] = {}
     for target in targets:
         one = _Server(target.server.name, target.server.manifest.language, [])
@@ -122,7 +122,7 @@ def _cells(server: _Server, row: Row) -> list[_Cell]:
 
 
 def _answers(row: Row, every: Sequence[str]) -> list[_Given]:
-    """Those that are given and those that nobody gives, as the question lists them."""
+    """All answers of a question, given or not, in its order."""
     answers = []
     for answer in dict.fromkeys([*row.question.answers, *row.by_answer()]):
         rated = row.rated(answer)
@@ -141,24 +141,24 @@ def _rating(row: Row, answer: str | None) -> str:
 
 
 def _code(text: str) -> Markup:
-    """Text in which what stands between backticks is code."""
+    """Text with the parts between backticks as code."""
     return _marked(text, _CODE, lambda found: Markup("<code>{}</code>").format(found[1]))
 
 
 def _sourced(text: str) -> Markup:
-    """A source in which sections of RFCs are links."""
+    """A source with links to sections of RFCs."""
     return _marked(text, _SECTIONS, _linked)
 
 
 def _linked(found: re.Match[str]) -> Markup:
-    """``RFC 9110, sections 8.3 and 8.4``: a link for each."""
+    """Links for ``RFC 9110, sections 8.3 and 8.4``, one for each section."""
     link = Markup('<a href="https://www.rfc-editor.org/rfc/rfc{}#section-{}">{}</a>')
     parts = found[0].split(" and ")
     return Markup(" and ").join(link.format(found[1], part.split()[-1], part) for part in parts)
 
 
 def _marked(text: str, pattern: re.Pattern[str], mark: Callable[[re.Match[str]], Markup]) -> Markup:
-    """Text in which each occurrence of a pattern is replaced, and the rest escaped."""
+    """Text with each match of a pattern replaced, and the rest escaped."""
     pieces, end = Markup(), 0
     for found in pattern.finditer(text):
         pieces += escape(text[end : found.start()]) + mark(found)

@@ -1,4 +1,4 @@
-"""What is recorded of several deployments, question by question."""
+"""The records of several deployments, question by question."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Row:
         return self.question.answers.get(answer)
 
     def by_answer(self) -> dict[str, list[str]]:
-        """The deployments that give each answer, in the order in which the question lists them."""
+        """The deployments that give each answer, in the question's order."""
         found: dict[str, list[str]] = {answer: [] for answer in self.question.answers}
         for deployment, answer in self.answers.items():
             found.setdefault(answer, []).append(deployment)
@@ -35,7 +35,7 @@ class Row:
 
 
 def rows(targets: Sequence[Target], group: str | None = None) -> list[Row]:
-    """A row a question that any of them was asked; those that differ first, else as listed."""
+    """A row for each question that any of them was asked; different answers first."""
     recorded = {}
     for target in targets:
         record = records.read(target.server).get(target.deployment.name)
@@ -50,7 +50,7 @@ def rows(targets: Sequence[Target], group: str | None = None) -> list[Row]:
 
 
 def condensed(deployments: Sequence[str], every: Sequence[str]) -> list[str]:
-    """Names of deployments, where a server's own name stands for all of its deployments."""
+    """Names of deployments; a server's name replaces those of all its deployments."""
     names: list[str] = []
     for server, group in groupby(deployments, lambda name: name.split("/")[0]):
         some, whole = list(group), [one for one in every if one.split("/")[0] == server]

@@ -1,7 +1,7 @@
-"""What servers need around them: MongoDB, PostgreSQL and a slow upstream.
+"""The services that servers use: MongoDB, PostgreSQL and a slow upstream.
 
-Tasks share them. Each is run by a keeper of its own (:mod:`harness.services.keeper`), which starts
-it for the first task that needs it and stops it after the last, however those tasks end.
+Tasks share them. Each is run by a keeper process (:mod:`harness.services.keeper`), which starts it
+for the first task that needs it and stops it after the last, even if tasks crash.
 """
 
 import os
@@ -22,14 +22,14 @@ KINDS = (MongoDB, PostgreSQL, Upstream)
 
 @dataclass(frozen=True)
 class Services:
-    """Where the services are."""
+    """The addresses of the services."""
 
     mongodb_url: str
     database_url: str
     slow_api_url: str
 
     def environment(self) -> dict[str, str]:
-        """The settings that the contract has for them."""
+        """The contract's settings for them."""
         return {
             "MONGODB_URL": self.mongodb_url,
             "DATABASE_URL": self.database_url,
@@ -38,28 +38,28 @@ class Services:
 
 
 @contextmanager
-def services(given: Mapping[str, str] = os.environ) -> Iterator[Services]:
-    """Hold all three services, filled with the fixtures.
+def backing_services(env: Mapping[str, str] = os.environ) -> Iterator[Services]:
+    """Run all three services, with the fixtures loaded.
 
-    Those that ``given`` names in ``MONGODB_URL``, ``DATABASE_URL`` or ``SLOW_API_URL`` are used as
+    Those that ``env`` names in ``MONGODB_URL``, ``DATABASE_URL`` or ``SLOW_API_URL`` are used as
     they are; the others are started.
     """
-    with _held(given) as urls:
+    with _running(env) as urls:
         fill(urls)
         yield Services(urls["MONGODB_URL"], urls["DATABASE_URL"], urls["SLOW_API_URL"])
 
 
-def reset(given: Mapping[str, str] = os.environ) -> None:
-    """Delete what is in the databases, also in those that ``given`` names, and fill them anew."""
-    with _held(given) as urls:
+def reset(env: Mapping[str, str] = os.environ) -> None:
+    """Delete the contents of the databases, also of those that ``env`` names; load the fixtures."""
+    with _running(env) as urls:
         clear(urls)
         fill(urls)
 
 
 @contextmanager
-def _held(given: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Start what ``given`` does not name, and hold it; gives each setting's address."""
-    settings = {kind.setting: given[kind.setting] for kind in KINDS if given.get(kind.setting)}
+def _running(env: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Run the services that ``env`` does not name; yields the address for each setting."""
+    settings = {kind.setting: env[kind.setting] for kind in KINDS if env.get(kind.setting)}
     ours = [kind() for kind in KINDS if kind.setting not in settings]
     with ExitStack() as held:
         for service in ours:

@@ -1,4 +1,4 @@
-"""A keeper's own process: ``python -m harness.services NAME``."""
+"""The keeper process: ``python -m harness.services NAME``."""
 
 import sys
 

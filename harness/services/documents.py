@@ -1,7 +1,7 @@
 """The fixtures in MongoDB: the collection of articles, and the files of GridFS.
 
-Identifiers and dates are derived from the fixtures: what is stored can be compared byte by byte,
-and two tasks that fill the same database write the same documents.
+Identifiers and dates are derived from the fixtures: stored documents can be compared byte by byte,
+and two tasks that fill the same database write the same ones.
 """
 
 import hashlib
@@ -36,21 +36,21 @@ _MARK = {"_id": "spec"}
 
 @dataclass(frozen=True)
 class _Part:
-    """What the fixtures have for a collection."""
+    """The fixtures of one collection."""
 
     collection: str
     filter: Document
-    """Which of the collection's documents have to be these."""
+    """Selects the documents of the collection that must equal these."""
     documents: list[Document]
     index: list[tuple[str, int]]
     unique: bool = True
 
 
 def fill(url: str) -> list[str]:
-    """Put the fixtures back where they differ; gives the names of the collections that did."""
+    """Restore the collections that differ from the fixtures; return their names."""
     with _database(url) as database:
         _require_ours(database)
-        return [part.collection for part in _parts() if _put_back(database, part)]
+        return [part.collection for part in _parts() if _restore(database, part)]
 
 
 def names(url: str) -> list[str]:
@@ -59,7 +59,7 @@ def names(url: str) -> list[str]:
 
 
 def clear(url: str) -> None:
-    """Delete the collections, with all that is in them."""
+    """Drop the collections of the fixtures."""
     with _database(url) as database:
         for name in _COLLECTIONS:
             database.drop_collection(name)
@@ -88,7 +88,7 @@ def _database_name(url: str) -> str:
 
 
 def _require_ours(database: Database[Document]) -> None:
-    """Refuse a database in which others have collections of the same names."""
+    """Refuse a database that has other collections of the same names."""
     if database.fixtures.find_one(_MARK):
         return
     taken = [part.collection for part in _parts() if database[part.collection].find_one()]
@@ -100,8 +100,8 @@ def _require_ours(database: Database[Document]) -> None:
     database.fixtures.replace_one(_MARK, _MARK, upsert=True)
 
 
-def _put_back(database: Database[Document], part: _Part) -> bool:
-    """Make a collection hold the fixtures, byte by byte; whether it did not."""
+def _restore(database: Database[Document], part: _Part) -> bool:
+    """Make a collection equal to the fixtures, byte by byte; return whether it differed."""
     collection = database[part.collection]
     raw = collection.with_options(bson.CodecOptions(document_class=RawBSONDocument))
     found = {document["_id"]: document.raw for document in raw.find(part.filter)}
@@ -120,7 +120,7 @@ def _put_back(database: Database[Document], part: _Part) -> bool:
 
 
 def _is_indexed(collection: Collection[Document], part: _Part) -> bool:
-    """Whether the collection has the index; one that is only alike is dropped."""
+    """Whether the collection has the index; one with the same keys but other options is dropped."""
     for index in list(collection.list_indexes()):
         if list(index["key"].items()) == part.index:
             if index.get("unique", False) == part.unique:
@@ -146,7 +146,7 @@ def _parts() -> list[_Part]:
 
 
 def _gridfs() -> tuple[list[Document], list[Document]]:
-    """The documents of the files and of their chunks (GridFS specification); newest last."""
+    """The documents of files and chunks (GridFS specification), newest last."""
     files, chunks = [], []
     for age, revisions in ((1, spec.revisions()), (0, spec.files())):
         for name, content in revisions.items():

@@ -1,4 +1,4 @@
-"""Keeps the databases, ours and the user's, filled with the fixtures."""
+"""Loads the fixtures into the databases, ours and the user's."""
 
 from collections.abc import Mapping
 
@@ -11,11 +11,11 @@ _DATABASES = {"MONGODB_URL": documents, "DATABASE_URL": tables}
 
 
 def fill(urls: Mapping[str, str]) -> None:
-    """Compare the databases in ``urls``, by setting, with the fixtures; put back what differs."""
+    """Compare the databases of ``urls`` (by setting) with the fixtures; restore what differs."""
     with locked(RUN / "locks" / "fixtures"):
         for setting, url in _databases(urls):
             if differed := _DATABASES[setting].fill(url):
-                say(f"{setting}: fixtures put into {', '.join(differed)}")
+                say(f"{setting}: fixtures loaded into {', '.join(differed)}")
 
 
 def names(urls: Mapping[str, str]) -> list[str]:
@@ -24,7 +24,7 @@ def names(urls: Mapping[str, str]) -> list[str]:
 
 
 def clear(urls: Mapping[str, str]) -> None:
-    """Delete the collections and tables in the databases of ``urls``, with all that is in them."""
+    """Drop the collections and tables of the fixtures in the databases of ``urls``."""
     with locked(RUN / "locks" / "fixtures"):
         for setting, url in _databases(urls):
             _DATABASES[setting].clear(url)

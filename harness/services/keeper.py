@@ -1,9 +1,10 @@
 """Starts a service for the first task that needs it and stops it after the last.
 
-A task holds ``users`` (shared) while it uses the service. The keeper, a process of its own, holds
-``lock`` while the service runs and stops it once it can take ``users`` for itself. The service
-inherits ``alive``, so that this is free only when all its processes have ended. The kernel lets go
-of each when its holder dies: a killed task or keeper leaves nothing that blocks the next.
+There are three locks. A task holds ``users`` (shared) while it uses the service. The keeper, a
+process of its own, holds ``lock`` while the service runs, and stops it once it can lock ``users``
+exclusively. The service inherits ``alive``, which is therefore free only when all its processes
+have ended. The kernel releases a lock when its holder dies, so that a killed task or keeper does
+not block the next.
 """
 
 import contextlib
@@ -25,16 +26,16 @@ from harness.services.private import write_private
 from harness.services.service import Service
 
 START = 60.0
-"""Seconds that a service may take to answer."""
+"""Seconds that a service may take to start."""
 
 _OPEN_FILES = 64_000
-"""What MongoDB's documentation recommends (UNIX ulimit Settings)."""
+"""The limit that MongoDB's documentation recommends (UNIX ulimit Settings)."""
 
 
 def launch(services: Sequence[Service]) -> dict[str, str]:
-    """Start those of ``services`` that do not run; gives each one's setting and address.
+    """Start the ``services`` that are not running; return the address for each setting.
 
-    The caller holds their ``users``.
+    The caller must hold their ``users`` locks.
     """
     before = [_recorded_port(service) for service in services]
     for service in services:
@@ -44,12 +45,12 @@ def launch(services: Sequence[Service]) -> dict[str, str]:
     addresses = {service.setting: _address(service) for service in services}
     for service, port in zip(services, before, strict=True):
         if port and port != (now := _recorded_port(service)):
-            say(f"{service.name}: port {port} is taken, it is at port {now} from now on")
+            say(f"{service.name}: port {port} is taken; it uses port {now} from now on")
     return addresses
 
 
 def is_running(service: Service) -> bool:
-    """Whether its keeper is there."""
+    """Whether its keeper is running."""
     return is_locked(service.folder / "lock")
 
 
@@ -70,7 +71,7 @@ def _start_keeper(service: Service) -> None:
 
 
 def _address(service: Service) -> str:
-    """Its address as soon as it answers, an error as soon as its keeper has given up."""
+    """Wait for its address; fail as soon as its keeper gives up."""
     url = service.folder / "url"
     wait_until(lambda: url.exists() or not is_running(service), timeout=4 * START)
     try:
@@ -79,13 +80,13 @@ def _address(service: Service) -> str:
         log = service.folder / "log"
         end = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
         raise TaskError(
-            f"{service.name} does not start; delete {service.folder} to begin with new data. "
-            f"{log} ends:\n{end}"
+            f"{service.name} does not start; delete {service.folder} to start with new data. "
+            f"The end of {log}:\n{end}"
         ) from None
 
 
 def run_keeper(service: Service) -> int:
-    """Run ``service`` until nobody uses it: the keeper's whole life."""
+    """Run ``service`` until no task uses it: the keeper's main function."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     _raise_limits()
     users = None
@@ -93,12 +94,12 @@ def run_keeper(service: Service) -> int:
         while process.poll() is None and not users:
             time.sleep(0.2)
             users = claim(service.folder / "users")
-    # Tasks that come now wait for this process' hold on users to end, and then start a keeper.
+    # New tasks wait until this process releases users, and then start another keeper.
     return 0 if users else 1
 
 
 def _raise_limits() -> None:
-    """Allow the same number of open files, whichever task came first."""
+    """Set the limit of open files, so that it does not depend on the task that came first."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     limit = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
@@ -119,7 +120,7 @@ def _running(service: Service) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _start(service: Service, alive: int) -> tuple[subprocess.Popen[bytes], int]:
-    # The second attempt is for a port that somebody else took in the meantime.
+    # The second attempt is for a port that another process took in the meantime.
     for new_data in (False, False, True):
         if new_data:
             service.reset()
@@ -144,11 +145,11 @@ def _start(service: Service, alive: int) -> tuple[subprocess.Popen[bytes], int]:
         if process.poll() is None:
             stop(process, stop_signal=service.stop_signal)
             raise TaskError(f"{service.name} does not answer within {START:.0f} s")
-    raise TaskError(f"{service.name} ends at once, exit status {process.returncode}")
+    raise TaskError(f"{service.name} ended during startup: exit status {process.returncode}")
 
 
 def _choose_port(service: Service) -> int:
-    """The port of the last time, so that addresses can be kept in an ``.env``; or a free one."""
+    """The same port as last time, if it is free, so that an ``.env`` can hold the address."""
     port = _recorded_port(service)
     return port if port and is_free(port) else free_port()
 

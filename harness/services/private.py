@@ -9,7 +9,7 @@ from harness.errors import UsageError
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace ``path`` in one step by a file that its owner alone can read."""
+    """Replace ``path`` atomically with a file that only its owner can read."""
     draft = path.with_name(f".{path.name}.new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -18,14 +18,14 @@ def write_private(path: Path, text: str) -> None:
 
 
 def new_password() -> str:
-    """A random password that a URL takes as it is."""
+    """A random password that needs no quoting in a URL."""
     return secrets.token_hex(16)
 
 
 def own_folder(path: Path) -> Path:
-    """Make a folder in a place that everybody can write to, or take the one that we made before.
+    """Create a folder in a world-writable place, or reuse ours from an earlier task.
 
-    Its name can be guessed: somebody else's folder or link is refused.
+    Its name can be guessed: another user's folder or link is refused.
     """
     try:
         path.mkdir(mode=0o700)
@@ -35,7 +35,7 @@ def own_folder(path: Path) -> Path:
         ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
         if not ours or found.st_mode & 0o022:
             raise UsageError(
-                f"{path} is not a folder that this user alone can write to; remove it, "
+                f"{path} is not a folder that only this user can write to; remove it, "
                 "or set DATABASE_URL to a server of your own"
             ) from None
     return path

@@ -1,4 +1,4 @@
-"""What a keeper has to know of a service."""
+"""The interface of a service to its keeper."""
 
 import os
 import signal
@@ -14,29 +14,29 @@ class Service(ABC):
 
     name: ClassVar[str]
     setting: ClassVar[str]
-    """The environment variable that tells servers where it is."""
+    """The environment variable that holds its address."""
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
     user: str | None = None
-    """The user that it runs as; None for this process' own."""
+    """The user that it runs as; None for this process's."""
 
     @property
     def folder(self) -> Path:
-        """Where its locks, address and log are."""
+        """The folder of its locks, address and log."""
         return RUN / self.name
 
     @property
     def working_folder(self) -> Path:
-        """The folder that it runs in."""
+        """The working directory that it runs in."""
         return self.folder
 
     def install(self) -> None:
-        """Bring its program, if it is not there."""
+        """Install its program if it is missing."""
 
     def prepare(self) -> None:
-        """Make its data ready; called before each start."""
+        """Prepare its data; called before each start."""
 
     def reset(self) -> None:
-        """Delete its data, because it does not start with them."""
+        """Delete its data; called if it does not start with it."""
 
     def environment(self) -> dict[str, str]:
         """The environment that it runs in."""

@@ -27,11 +27,11 @@ SELECT md5(string_agg(line, E'\\n' ORDER BY line)) FROM (
             WHERE schemaname = current_schema() AND tablename = ANY(%(tables)s)
 ) AS lines
 """
-"""Over all rows, columns and indexes of the tables."""
+"""A checksum of all rows, columns and indexes of the tables."""
 
 
 def fill(url: str) -> list[str]:
-    """Put the fixtures back where they differ; gives the tables' names if they did."""
+    """Restore the tables if they differ from the fixtures; return their names if they did."""
     with _connection(url) as connection:
         connection.execute("SELECT pg_advisory_xact_lock(hashtext('refservers fixtures'))")
         if _is_filled(connection):
@@ -56,7 +56,7 @@ def names(url: str) -> list[str]:
 
 
 def clear(url: str) -> None:
-    """Delete the tables, with all that is in them."""
+    """Drop the tables of the fixtures."""
     with _connection(url) as connection:
         for table in (*_TABLES, "fixtures"):
             connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(sql.Identifier(table)))
@@ -82,7 +82,7 @@ def _checksum(connection: psycopg.Connection) -> str:
 
 
 def _is_filled(connection: psycopg.Connection) -> bool:
-    """Whether the tables are as they were when the fixtures were stored in them."""
+    """Whether the tables are unchanged since the fixtures were loaded."""
     try:
         with connection.transaction():
             found = connection.execute("SELECT source, stored FROM fixtures").fetchone()
@@ -92,7 +92,7 @@ def _is_filled(connection: psycopg.Connection) -> bool:
 
 
 def _require_ours(connection: psycopg.Connection) -> None:
-    """Refuse a database in which others have tables of the same names."""
+    """Refuse a database that has other tables of the same names."""
     taken = [table for table in _TABLES if _exists(connection, table)]
     if taken and not _exists(connection, "fixtures"):
         raise UsageError(

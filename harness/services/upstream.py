@@ -16,7 +16,7 @@ class Upstream(Service):
     setting: ClassVar[str] = "SLOW_API_URL"
 
     def command(self, port: int) -> list[str]:
-        """The program in a process of its own."""
+        """The upstream's module as a program."""
         return [sys.executable, "-m", "harness.upstream", str(port)]
 
     @property
@@ -25,7 +25,7 @@ class Upstream(Service):
         return ROOT
 
     def url(self, port: int) -> str:
-        """What servers add the query to."""
+        """Its address, to which servers append the query."""
         return f"http://127.0.0.1:{port}/"
 
     def is_ready(self, port: int) -> bool:

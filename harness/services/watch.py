@@ -1,4 +1,4 @@
-"""Starts a service again that ended while a task uses it."""
+"""Restarts services that end while a task uses them."""
 
 import _thread
 import threading
@@ -17,10 +17,10 @@ _INTERVAL = 0.5
 
 @contextmanager
 def watched(services: Sequence[Service], addresses: Mapping[str, str]) -> Iterator[None]:
-    """Keep ``services`` running at their ``addresses``, by setting, for the length of the block.
+    """Keep ``services`` running at their ``addresses`` (by setting) for the length of the block.
 
-    Every task that uses a service watches it: the first to see that it ended starts it. The task is
-    interrupted if it does not start there.
+    Every task that uses a service watches it, and the first to notice that it ended restarts it.
+    The task is interrupted if the service cannot be restarted at the same address.
     """
     done = threading.Event()
     watch = threading.Thread(target=_watch, args=(services, addresses, done), daemon=True)
@@ -45,7 +45,7 @@ def _watch(
                 say(f"error: {error}")
                 _thread.interrupt_main()
                 return
-            say(f"{service.name} had ended; it runs again at the same address")
+            say(f"{service.name} had ended; it is running again at the same address")
 
 
 def _restart(service: Service, address: str) -> None:

@@ -1,4 +1,4 @@
-"""What each endpoint answers, with faults and switches."""
+"""The responses of each endpoint, with faults and switches."""
 
 import asyncio
 import gzip
@@ -251,9 +251,9 @@ class Server:
         return result
 
     async def file(self, request: Request, endpoint: str, raw: str) -> Response:
-        told = await self.files.told(request, endpoint, raw)
-        if told is not None:
-            return told
+        response = await self.files.switched_name(request, endpoint, raw)
+        if response is not None:
+            return response
         name = self.decoded(raw)
         if endpoint == "files":
             found = self.files.file(request, name) if name is not None else None
@@ -271,7 +271,7 @@ class Server:
         return found
 
     def decoded(self, raw: str) -> str | None:
-        """The name; None where it cannot be any file's."""
+        """The name; None if no file can have it."""
         if fault("path-escape"):
             return carelessly_decoded(raw)
         try:
@@ -289,7 +289,7 @@ ENDPOINTS = ("index", "json", "mongo", "agents", "sleep", "slow_api")
 
 
 def carelessly_decoded(raw: str) -> str:
-    """The name, as the least careful of servers would read it."""
+    """The name, as the least careful server would decode it."""
     name = unquote_to_bytes(unquote_to_bytes(raw))
     for written, read in (
         *((b"\xc0\xae", b"."), (b"\xc0\xaf", b"/"), (b"\\", b"/"), (b"\0", b""), (b";", b"")),
@@ -348,21 +348,21 @@ ASKING = {
     "GET /mongo?doc=small&doc=big": "repeated-doc",
     "GET /slow_api?ms=abc&calls=abc": "two-bad-parameters",
 }
-"""Questions by the first 32 characters of the request line that asks them."""
+"""Questions by the first 32 characters of their request lines."""
 
 
 def switched_answer(request: Request) -> Response | None:
-    """What the request gets if it asks a question whose answer is switched."""
+    """The response to a request of a switched question."""
     target = request.target.replace(f"http://{request.header('host')}/", "http://HOST/")
-    for question in asked(request, f"{request.method} {target}"[:32]):
+    for question in questions_of(request, f"{request.method} {target}"[:32]):
         name = switched(question)
         if name is not None and name not in ("as get", "ignored"):
             return by_name(question, name)
     return None
 
 
-def asked(request: Request, line: str) -> list[str]:
-    """The questions that a request asks."""
+def questions_of(request: Request, line: str) -> list[str]:
+    """The questions that a request belongs to."""
     if line == "POST /index":
         return ["wrong-method", "wrong-method-body"]
     accepted = {"text/html": ["accept-html"], "application/xml": ["accept-xml"]}
@@ -374,7 +374,7 @@ def asked(request: Request, line: str) -> list[str]:
 
 
 def by_name(question: str, name: str) -> Response:
-    """The answer of this name."""
+    """The response for the answer of this name."""
     if name == "closed":
         raise Cut
     if name == "with a body":
@@ -398,7 +398,7 @@ def hello() -> Response:
 
 
 def in_format(name: str, status: int) -> Response:
-    """An error in a format, or another error."""
+    """An error in the named format, or another error."""
     types = {
         "problem details": "application/problem+json",
         "json": "application/json",
@@ -438,11 +438,11 @@ ANSWERS: dict[str, Callable[[], Response]] = {
     "ms": lambda: problem(400, "ms must be an integer"),
     "neither": lambda: problem(400, "that must be an integer"),
 }
-"""The answers whose names mean the same for every question."""
+"""Answers that mean the same for every question."""
 
 
 def compress(request: Request, response: Response) -> None:
-    """Compress where this is the switched answer to `accept-gzip`."""
+    """Compress if `accept-gzip` is switched to it."""
     name = switched("accept-gzip") or "not compressed"
     accepted = "gzip" in (request.header("accept-encoding") or "")
     if name == "not compressed" or not accepted or not isinstance(response.body, bytes):

@@ -101,7 +101,7 @@ class Databases:
         return self.database["fs.chunks"]
 
     def unavailable(self) -> int:
-        """The status while a database is away."""
+        """The status while a database is unavailable."""
         self.failed = True
         if fault("outage-stops-everything"):
             time.sleep(6)
@@ -122,7 +122,7 @@ def pool_size(name: str) -> int:
 
 
 class Switches:
-    """What the switches change in an operation on one of the databases."""
+    """The switches that change operations on one of the databases."""
 
     def __init__(self, name: str, url: str) -> None:
         self.name, self.url = name, url
@@ -164,7 +164,7 @@ class Switches:
             raise RuntimeError("too many wait")
 
     async def cut(self) -> None:
-        """Fail where the database's connections have been cut since the last operation."""
+        """Fail if the database's connections have been cut since the last operation."""
         answer = self.answer("cut")
         if answer in (None, "served"):
             return
@@ -178,7 +178,7 @@ class Switches:
 
 
 async def watch(url: str) -> asyncio.Task[float]:
-    """A connection that does nothing; the task gives the time of its end."""
+    """Open an idle connection; the task returns the time of its end."""
     parts = urlsplit(url)
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
 

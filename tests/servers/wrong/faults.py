@@ -1,4 +1,4 @@
-"""The faults that are switched on now: the words in the file that FAULT_FILE names."""
+"""The active faults and switches: the lines of the file named by FAULT_FILE."""
 
 import os
 from pathlib import Path
@@ -7,14 +7,14 @@ _FILE = Path(os.environ.get("FAULT_FILE", "/dev/null"))
 
 
 def fault(*names: str) -> bool:
-    """Whether one of these is on."""
+    """Whether one of these faults is active."""
     return not set(names).isdisjoint(_FILE.read_text().splitlines())
 
 
 def switched(question: str) -> str | None:
-    """The answer to a question of ``behaviours.toml`` that this server is switched to, if any.
+    """The answer to which a question of ``behaviours.toml`` is switched, if any.
 
-    Such a line is ``QUESTION=ANSWER``.
+    Its line is ``QUESTION=ANSWER``.
     """
     for line in _FILE.read_text().splitlines():
         name, _, answer = line.partition("=")
@@ -24,5 +24,5 @@ def switched(question: str) -> str | None:
 
 
 def closes_after_each() -> bool:
-    """Whether this server is switched to close after each response, for whichever question."""
+    """Whether any question is switched to closing after each response."""
     return "=closes after each response\n" in f"{_FILE.read_text()}\n"

@@ -32,7 +32,7 @@ TYPES = {
 BYTES = "application/octet-stream"
 PIECE = 1 << 16
 BIG = 50 << 20
-"""Bytes from which on a response is one whose memory is asked about."""
+"""Size in bytes from which on a response belongs to the questions about memory."""
 
 NAMES = {
     "dotfile": r"files/\..*",
@@ -51,7 +51,7 @@ NAMES = {
     "gridfs-dot-name": r"gridfs/\..*",
     "gridfs-encoded-slash": r"gridfs/.*%2f.*",
 }
-"""What a path looks like that a question about names asks for."""
+"""The paths that the questions about names request."""
 
 RANGES = {
     "range": r"bytes=20-29",
@@ -64,13 +64,13 @@ RANGES = {
     "reversed-range": r"bytes=5-2",
     "unknown-range-unit": r"lines=.*",
 }
-"""What a Range header looks like that a question is about."""
+"""The Range headers that the questions about ranges send."""
 
 STATUSES = {"a plus": 404, "not found": 404, "refused": 400, "redirected": 308, "failed": 500}
 
 ONE = {"all of it": 128}
 TEN = {"under 800 MB": 30, "more": 100}
-"""Megabytes that a response holds, for one client and for each of ten."""
+"""Megabytes that a response holds in memory, for one client and for each of ten."""
 
 
 def is_switched(answer: str, *questions: str) -> bool:
@@ -93,17 +93,17 @@ class Files:
         self.cache: dict[str, bytes] = {}
         self.loads = 0
 
-    # Names that a question is about
+    # Names of questions
 
-    async def told(self, request: Request, endpoint: str, raw: str) -> Response | None:
-        """What such a name gets that is switched to an answer; ``raw`` is still encoded."""
+    async def switched_name(self, request: Request, endpoint: str, raw: str) -> Response | None:
+        """The response to a name of a switched question; ``raw`` is still encoded."""
         for question, form in NAMES.items():
             answer = switched(question)
             if answer and re.fullmatch(form, f"{endpoint}/{raw}", re.IGNORECASE):
-                return await self.as_told(request, endpoint, raw, answer)
+                return await self.switched_name_answer(request, endpoint, raw, answer)
         return None
 
-    async def as_told(
+    async def switched_name_answer(
         self, request: Request, endpoint: str, raw: str, answer: str
     ) -> Response | None:
         if answer == "closed":
@@ -131,12 +131,12 @@ class Files:
             return wrong
         headers = self.described(path) | self.validators(path)
         if self.is_not_modified(request, path, headers):
-            is_told = "ETag" in headers and not is_switched("without it", "etag-in-304")
-            return Response(304, {"ETag": headers["ETag"]} if is_told else {})
+            has_etag = "ETag" in headers and not is_switched("without it", "etag-in-304")
+            return Response(304, {"ETag": headers["ETag"]} if has_etag else {})
         return self.ranged(request, path, headers)
 
     def head(self, request: Request, size: int) -> Response | None:
-        """A response to HEAD that is not as GET's, where the question is switched to one."""
+        """A response to HEAD that differs from GET's, if its question is switched to one."""
         question = "file-head" if request.target.startswith("/files") else "gridfs-head"
         lengths = {"no length": None, "another length": size + 1}
         match switched(question):
@@ -147,7 +147,7 @@ class Files:
         return None
 
     def described(self, path: Path) -> dict[str, str]:
-        """The headers that say what a file is."""
+        """The headers that describe a file."""
         suffix = path.suffix
         content_type = BYTES if fault("type-octet-stream") else TYPES.get(suffix, BYTES)
         by_suffix = {".js": "type-js", ".webp": "type-webp", "": "type-without-extension"}
@@ -222,15 +222,15 @@ class Files:
 
     def ranged(self, request: Request, path: Path, headers: dict[str, str]) -> Response:
         value, size = request.header("range"), path.stat().st_size
-        if request.method == "HEAD" or not self.is_part_due(request, headers):
+        if request.method == "HEAD" or not self.wants_range(request, headers):
             value = None
         if value is None:
             return self.all_of(path, headers)
         for question, form in RANGES.items():
             if (answer := switched(question)) and re.fullmatch(form, value):
-                told = self.range_as_told(question, answer, path, headers)
-                if told is not None:
-                    return told
+                response = self.switched_range(question, answer, path, headers)
+                if response is not None:
+                    return response
         if request.header("if-range") and is_switched("wrong part", "if-range"):
             return self.wrong_part(path, headers)
         ranges = self.parsed(value, size)
@@ -242,7 +242,7 @@ class Files:
             return self.part(path, headers, *ranges[0])
         return self.multipart(path, ranges)
 
-    def is_part_due(self, request: Request, headers: dict[str, str]) -> bool:
+    def wants_range(self, request: Request, headers: dict[str, str]) -> bool:
         validator = request.header("if-range")
         if validator is None:
             return True
@@ -251,7 +251,7 @@ class Files:
         other = "if-range-other-etag" if '"' in validator else "if-range-other-date"
         return is_switched("206", other)
 
-    def range_as_told(
+    def switched_range(
         self, question: str, answer: str, path: Path, headers: dict[str, str]
     ) -> Response | None:
         """The response to a range whose question is switched; None if it is the right one."""
@@ -281,12 +281,12 @@ class Files:
         return None
 
     def wrong_part(self, path: Path, headers: dict[str, str]) -> Response:
-        """Ten bytes, and a Content-Range that is not theirs."""
+        """Ten bytes with the wrong Content-Range."""
         right = self.part(path, headers, 40, 49)
         return whole(right.headers, path.read_bytes()[30:40], 206)
 
     def parsed(self, value: str, size: int) -> list[tuple[int, int]] | None:
-        """Which of the ranges a file of this size has; None if they are no ranges."""
+        """The satisfiable ranges of a file of this size; None if the header is malformed."""
         if not re.fullmatch(r"bytes=RANGE(, *RANGE)*".replace("RANGE", r"(\d+-\d*|-\d+)"), value):
             return None
         ranges = []
@@ -302,14 +302,14 @@ class Files:
 
     def part(self, path: Path, headers: dict[str, str], first: int, last: int) -> Response:
         length = last - first + 1
-        told = headers | {"Content-Range": f"bytes {first}-{last}/{path.stat().st_size}"}
-        return Response(206, told, self.pieces(path, first, length), length)
+        partial_headers = headers | {"Content-Range": f"bytes {first}-{last}/{path.stat().st_size}"}
+        return Response(206, partial_headers, self.pieces(path, first, length), length)
 
     def multipart(self, path: Path, ranges: list[tuple[int, int]]) -> Response:
         content, parts = path.read_bytes(), []
         for first, last in ranges:
-            told = f"--parts\r\nContent-Range: bytes {first}-{last}/{len(content)}\r\n\r\n"
-            parts.append(told.encode() + content[first : last + 1] + b"\r\n")
+            head = f"--parts\r\nContent-Range: bytes {first}-{last}/{len(content)}\r\n\r\n"
+            parts.append(head.encode() + content[first : last + 1] + b"\r\n")
         body = b"".join([*parts, b"--parts--\r\n"])
         return whole({"Content-Type": "multipart/byteranges; boundary=parts"}, body, 206)
 
@@ -361,7 +361,7 @@ class Files:
                     yield piece
 
     async def cut_short(self, missing: int) -> bytes:
-        """What is sent for bytes that the file no longer has; nothing to stop without a word."""
+        """The replacement for bytes that the file no longer has; nothing to end the body early."""
         if fault("truncation-kills"):
             os._exit(1)
         match switched("file-cut-short"):
@@ -398,7 +398,7 @@ class Files:
         return await self.revision(stored, headers)
 
     def gridfs_headers(self, stored: dict[str, Any]) -> dict[str, str] | None:
-        """None if the server has a fault of its own instead."""
+        """The headers of a file; None for an internal error."""
         content_type = (stored.get("metadata") or {}).get("contentType")
         guessed = mimetypes.guess_type(stored["filename"])[0] or "text/plain"
         if content_type is None:
@@ -422,8 +422,8 @@ class Files:
         self, stored: dict[str, Any], headers: dict[str, str], answer: str
     ) -> Response:
         content = await self.content(stored)
-        told = headers | {"Content-Range": f"bytes 20-29/{len(content)}"}
-        return whole(told, content[20:30] if answer == "206" else content[30:40], 206)
+        partial_headers = headers | {"Content-Range": f"bytes 20-29/{len(content)}"}
+        return whole(partial_headers, content[20:30] if answer == "206" else content[30:40], 206)
 
     async def revision(self, stored: dict[str, Any], headers: dict[str, str]) -> Response:
         length = stored["length"]
@@ -439,7 +439,7 @@ class Files:
         return Response(200, headers, self.chunks(stored, length), length)
 
     async def content(self, stored: dict[str, Any]) -> bytes:
-        """As much of a file as there is."""
+        """The content of a file, without missing chunks."""
         found = self.databases.chunks().find({"files_id": stored["_id"]}, sort=[("n", 1)])
         return b"".join([chunk["data"] async for chunk in found])
 
@@ -465,7 +465,7 @@ class Files:
                     return
 
     async def missing(self, what: str) -> None:
-        """Do what is to be done where a chunk is missing, or the end; returns to go on without."""
+        """Apply the switch for a missing chunk or end; return if the body goes on without it."""
         match switched(f"gridfs-missing-{what}"):
             case "goes on":
                 return
@@ -477,7 +477,7 @@ class Files:
 
 
 class Load:
-    """Memory that a big response holds, or the time that it waits, as the questions have it."""
+    """Holds memory during a big response, or delays it, as the questions are switched."""
 
     def __init__(self, files: Files, part: str, length: int) -> None:
         self.files, self.one, self.ten = files, f"{part}-memory", f"{part}-memory-ten"

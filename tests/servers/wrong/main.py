@@ -1,9 +1,9 @@
 """A server of the whole contract that can be made wrong, one fault at a time.
 
-It is written apart from every other server, on bare sockets, so that each fault can be put exactly
-where it belongs. The suite's own tests show that it passes as it is, and that every check fails
-when one of the faults that it claims to catch is switched on. It can be switched to every answer
-of every question of `behaviours.toml`, too.
+It shares no code with other servers and uses bare sockets, so that each fault can be put exactly
+where it belongs. The suite's own tests show that it passes without faults, and that every check
+fails with each of the faults that it claims to catch. It can also be switched to every answer to
+every question of `behaviours.toml`.
 """
 
 import asyncio
@@ -82,7 +82,7 @@ def work(listener: socket.socket, settings: dict[str, str]) -> None:
 
 
 class Parent:
-    """The first process: it starts the workers, replaces them and ends them."""
+    """The parent process, which starts, replaces and stops the workers."""
 
     def __init__(self, listener: socket.socket, settings: dict[str, str]) -> None:
         self.listener, self.settings = listener, settings
@@ -101,14 +101,14 @@ class Parent:
             os._exit(status)
         self.workers.add(pid)
 
-    def tell(self, number: signal.Signals) -> None:
+    def signal_workers(self, number: signal.Signals) -> None:
         for pid in self.workers:
             os.kill(pid, number)
 
     def run(self, count: int) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda got, _: self.stop(signal.Signals(got)))
-        signal.signal(signal.SIGHUP, lambda *_: self.hang_up())
+        signal.signal(signal.SIGHUP, lambda *_: self.reload())
         for _ in range(count):
             self.start()
         while self.workers:
@@ -122,10 +122,10 @@ class Parent:
         answer = switched("killed-worker-others")
         if answer == "none":
             self.listener.close()
-            self.tell(signal.SIGKILL)
+            self.signal_workers(signal.SIGKILL)
             os._exit(1)
         if answer == "some fail":
-            self.tell(signal.SIGUSR1)
+            self.signal_workers(signal.SIGUSR1)
         elif not fault("workers-unsupervised"):
             self.start()
 
@@ -140,11 +140,11 @@ class Parent:
             os._exit(0)
         in_flight = switched(f"{number.name.lower()}-in-flight")
         if in_flight == "an error":
-            self.tell(signal.SIGUSR2)
+            self.signal_workers(signal.SIGUSR2)
         cut = in_flight == "cut" or new == "ends at once"
-        self.tell(signal.SIGKILL if cut else signal.SIGTERM)
+        self.signal_workers(signal.SIGKILL if cut else signal.SIGTERM)
 
-    def hang_up(self) -> None:
+    def reload(self) -> None:
         if switched("sighup") == "ends":
             self.stop(signal.SIGTERM)
         if switched("sighup") == "reloads":

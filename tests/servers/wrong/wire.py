@@ -49,9 +49,9 @@ class Response:
     headers: dict[str, str]
     body: bytes | AsyncIterator[bytes] = b""
     length: int | None = 0
-    """The Content-Length, unless the headers have one; None for none."""
+    """The Content-Length, unless it is among the headers; None to send none."""
     body_for_head: bool = False
-    """Whether the body is sent in response to HEAD, too."""
+    """Whether the body is also sent in response to HEAD."""
 
 
 class Refused(Exception):
@@ -68,11 +68,11 @@ class Waits(Exception):
 
 
 class Last(Exception):
-    """The request is answered, and nothing behind its head is read."""
+    """The request is answered, and nothing after its head is read."""
 
 
 class Speaks(Exception):
-    """Another protocol's bytes are the answer."""
+    """The response is in another protocol."""
 
 
 class Cut(Exception):
@@ -100,13 +100,13 @@ class Connection:
         self.buffer = b""
         self.served = 0
         self.last = False
-        """Whether the connection ends after the response at hand."""
+        """Whether the connection ends after the current response."""
         self.mute = False
-        """Whether nothing is answered after the response at hand."""
+        """Whether nothing is answered after the current response."""
         self.pieces = 0
-        """How often something has come since the last response."""
+        """The number of reads since the last response."""
         self.begun = 0.0
-        """When the first piece of the request came."""
+        """The time of the request's first read."""
 
     async def run(self) -> None:
         Connection.open += 1
@@ -153,33 +153,33 @@ class Connection:
             await self.writer.drain()
 
     async def ignore(self) -> None:
-        """Answer nothing more until the client leaves."""
+        """Answer nothing more until the client closes."""
         self.buffer = b""
         while await self.more():
             self.buffer = b""
 
-    # What to do about what is unusual in a request
+    # Unusual requests
 
-    def does(self, question: str, deeds: dict[str, type[Exception]]) -> str | None:
-        """Do what belongs to the answer that the question is switched to; otherwise give it."""
+    def does(self, question: str, effects: dict[str, type[Exception]]) -> str | None:
+        """Apply the answer to which a question is switched; return it if that does not raise."""
         answer = switched(question)
-        if answer in deeds:
-            raise deeds[answer]
+        if answer in effects:
+            raise effects[answer]
         return answer
 
     def allows(self, question: str) -> str | None:
-        """The answer to a question about something that is allowed, unless it ends the request."""
+        """Return the answer to a question about something allowed, or end the request."""
         answer = self.does(question, {"closed": Closes, "waits": Waits})
         if answer == "refused":
             raise Refused(400)
         return answer
 
     def by_place(self, question: str) -> str:
-        """The question about the second request of a connection, or the first."""
+        """The question about the first or the second request on a connection."""
         return f"{question}-second" if self.served else question
 
     def forbids(self, question: str, status: int = 400) -> None:
-        """Refuse, unless the question is switched to going on."""
+        """Refuse, unless the question is switched to serving the request."""
         answer = self.does(
             self.by_place(question), {"closed": Closes, "waits": Waits, "harmless": Last}
         )
@@ -230,7 +230,7 @@ class Connection:
                 self.begun = time.monotonic()
 
     def check_unfinished(self, head: bytes) -> None:
-        """Look for what is wrong with a head before all of it is there."""
+        """Check an incomplete head for errors."""
         first, *lines = head.split(b"\r\n")
         if head.startswith(b"\x16"):
             self.forbids("tls")
@@ -452,7 +452,7 @@ class Connection:
     # Writing
 
     async def respond(self, request: Request) -> bool:
-        """Answer a request; gives whether the connection goes on."""
+        """Answer a request; return whether the connection stays open."""
         if Connection.open > 50:
             answer = self.does("half-sent-requests", {"not": Waits})
             await asyncio.sleep(4 if answer == "within 15 s" else 0)
@@ -481,7 +481,7 @@ class Connection:
             raise Closes
 
     def pipelined(self, request: Request) -> str | None:
-        """How requests that come before the first is answered are to fare."""
+        """The switched answer for pipelined requests."""
         if request.header("connection") == "close" or request.target == "/nothing":
             return None
         if request.method == "POST":
@@ -519,7 +519,7 @@ class Connection:
         return "connection-close" if option == "close" else "connection-close-case"
 
     def left_open(self, request: Request) -> bool:
-        """Whether the connection is left open although nothing more is answered on it."""
+        """Whether the connection is left open without further responses."""
         option = request.header("connection") or ""
         if request.version == (1, 0):
             return self.kept_1_0(request) == "left open"

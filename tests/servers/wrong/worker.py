@@ -1,4 +1,4 @@
-"""A process that serves, with switches."""
+"""A worker process, with switches."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from wire import Connection, Request, Response
 class Worker:
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.asked = asyncio.Event()
+        self.terminated = asyncio.Event()
         """Set by SIGTERM."""
         self.failing = asyncio.Event()
         """Set by SIGUSR2: requests in flight are answered with an error."""
@@ -37,11 +37,11 @@ class Worker:
             await self.connection(reader, writer, stopping)
 
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, self.asked.set)
+        loop.add_signal_handler(signal.SIGTERM, self.terminated.set)
         loop.add_signal_handler(signal.SIGUSR1, lambda: setattr(self, "bereft", True))
         loop.add_signal_handler(signal.SIGUSR2, self.failing.set)
         serving = await asyncio.start_server(connected, sock=listener, limit=1 << 20)
-        await self.asked.wait()
+        await self.terminated.wait()
         while switched("stopping-new-connection") == "accepted and served" and connections:
             await asyncio.sleep(0.1)
         if switched("stopping-idle-connection") != "waits":
@@ -117,7 +117,7 @@ def log(request: Request, response: Response) -> None:
 
 
 def stand_in(connection: int) -> None:
-    """Start a process that keeps a connection when this one is killed."""
+    """Start a process that keeps a connection open after this one is killed."""
     answer = switched("killed-worker-in-flight")
     worker = os.getpid()
     if answer not in ("hangs", "answered") or os.fork():
