@@ -82,17 +82,18 @@ class Examination:
         return [
             *(sys.executable, "-m", "pytest", *files, *self.where, "--capture=no"),
             *("--assert", "plain", "-p", "no:terminal", "-p", "no:cacheprovider"),
-            *("--timeout", "90", *options),
+            *("-p", "pytest_timeout", "--timeout", "90"),
+            *(("-p", "schemathesis.pytest.plugin") if "schema" in parts else ()),
+            *options,
         ]
 
     def _run(self, name: str, command: list[str]) -> None:
         log = self.log.with_suffix(f".{name}.log")
+        env = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # each takes its time to import
         with log.open("w") as output, self._lock:
             if self._ended:
                 return
-            process = spawn(
-                command, cwd=ROOT, env=os.environ, output=subprocess.PIPE, errors=output
-            )
+            process = spawn(command, cwd=ROOT, env=env, output=subprocess.PIPE, errors=output)
             self._processes.append(process)
         try:
             self._follow(process)
