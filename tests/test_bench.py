@@ -15,9 +15,9 @@ from playwright.sync_api import Browser
 
 import spec
 from bench import result
-from bench.measure import Around
+from bench.measure import RunContext
 from bench.result import Run, find, read, schema
-from bench.run import go, require_conformance, start
+from bench.run import measure_all, require_conformance, start
 from bench.workload import Changes, Workload, load_workload
 from harness.catalog import Target, find_target
 from harness.errors import TaskError
@@ -58,7 +58,7 @@ def workload(path: str, levels: list[float]) -> Workload:
 
 def measured(target: Target, around: Services, what: Workload) -> Run:
     made = start("test", what, [target], around, quick=True)
-    go(made, [target], Around(what, around, spec.FILES, what.paths), lambda *_: None)
+    measure_all(made, [target], RunContext(what, around, spec.FILES, what.paths), lambda *_: None)
     return made
 
 
@@ -196,7 +196,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     assert [one.repeat for one in ended.measurements] == [1, 2, 3, 4]
     again = run("bench", "--resume", stopped.id)
     assert again.returncode == 2
-    assert "was finished" in again.stderr
+    assert "is already finished" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -205,12 +205,12 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
         (("txt",), "did you mean text"),
         ((), "give a WORKLOAD"),
         (("text", "tornadoo"), "did you mean tornado"),
-        (("mongo-small", "nginx"), "none of these servers serves what the workload asks for"),
-        (("text", "--levels", "many", "tornado"), "--levels: 'many' is no list of numbers"),
+        (("mongo-small", "nginx"), "none of these servers can run the workload"),
+        (("text", "--levels", "many", "tornado"), "--levels: 'many' is not a list of numbers"),
         (("text", "--repeats", "0", "tornado"), "--repeats"),
         (("text", "--case", "WORKERS", "tornado"), "--case: 'WORKERS' is not of the form"),
         (("text", "--case", "WORKERS=x", "tornado"), "--case: settings.WORKERS"),
-        (("--resume", "last", "--levels", "3"), "a run goes on as it was begun"),
+        (("--resume", "last", "--levels", "3"), "a run is resumed with its own numbers"),
         (("--resume", "nothing"), "there is no result 'nothing'"),
     ],
 )

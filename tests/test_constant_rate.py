@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from bench.generators import locust
-from bench.generators.order import Order, Outcome
+from bench.generators.load import LoadResult, LoadSpec
 from bench.result import Errors
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
@@ -87,7 +87,7 @@ def serving(background: Background | None = None) -> Iterator[int]:
         loop.close()
 
 
-def order(folder: Path, port: int, *paths: str, **changes: Any) -> Order:
+def order(folder: Path, port: int, *paths: str, **changes: Any) -> LoadSpec:
     told: dict[str, Any] = {
         "url": f"http://127.0.0.1:{port}",
         "paths": paths,
@@ -102,7 +102,7 @@ def order(folder: Path, port: int, *paths: str, **changes: Any) -> Order:
         "headers": {},
         "folder": folder,
     }
-    return Order(**told | changes)
+    return LoadSpec(**told | changes)
 
 
 def details(output: str) -> dict[str, Any]:
@@ -126,32 +126,32 @@ def naive_p95(port: int, seconds: float) -> float:
     return sorted(took)[int(0.95 * len(took))]
 
 
-def stalled(folder: Path) -> tuple[Outcome, float]:
+def stalled(folder: Path) -> tuple[LoadResult, float]:
     """What Locust finds of a server that freezes, and at the same time the naive client."""
     naive: list[float] = []
     with serving(freeze) as port:
         waiting = threading.Thread(target=lambda: naive.append(naive_p95(port, 3 * PERIOD)))
         waiting.start()
-        outcome = locust.generate(order(folder, port, "/", duration=3 * PERIOD))
+        result = locust.generate(order(folder, port, "/", duration=3 * PERIOD))
         waiting.join()
-    return outcome, naive[0]
+    return result, naive[0]
 
 
 def test_a_stall_is_not_hidden(tmp_path: Path) -> None:
     """A quarter of the requests falls into a freeze, and waits for what is left of it."""
     theory = pytest.approx({"p90": 600, "p95": 800, "p99": 960}, rel=0.12)
     for _ in range(3):
-        outcome, naive = stalled(tmp_path)
-        told = details(outcome.output)
+        result, naive = stalled(tmp_path)
+        told = details(result.output)
         found = {name: told["latency"][name] for name in ("p90", "p95", "p99")}
         if found == theory or told["lag"]["p99"] < 50:
             break  # else this machine had no time to send them: that proves nothing
-    assert outcome.requests == 200 * 3 * PERIOD
-    assert outcome.errors.total == 0
-    assert outcome.seconds == pytest.approx(3 * PERIOD, abs=FREEZE)
+    assert result.requests == 200 * 3 * PERIOD
+    assert result.errors.total == 0
+    assert result.seconds == pytest.approx(3 * PERIOD, abs=FREEZE)
     assert found == theory
-    assert outcome.latency is not None
-    assert outcome.latency.p99 == found["p99"]
+    assert result.latency is not None
+    assert result.latency.p99 == found["p99"]
     assert naive < 200
 
 
@@ -159,17 +159,17 @@ def test_errors_by_kind(tmp_path: Path) -> None:
     """Of two processes, whose CPU time counts."""
     paths = ("/", "/closed", "/wrong", "/late", "/")
     with serving() as port:
-        outcome = locust.generate(order(tmp_path, port, *paths, timeout=0.5, threads=2))
-    assert outcome.errors == Errors(read=40, status=40, timeout=40)
-    assert outcome.requests == 80
-    assert outcome.cpu > details(outcome.output)["cpu"] > 0
-    assert outcome.seconds == pytest.approx(1.5, abs=0.4)
+        result = locust.generate(order(tmp_path, port, *paths, timeout=0.5, threads=2))
+    assert result.errors == Errors(read=40, status=40, timeout=40)
+    assert result.requests == 80
+    assert result.cpu > details(result.output)["cpu"] > 0
+    assert result.seconds == pytest.approx(1.5, abs=0.4)
 
 
 def test_refused_connections(tmp_path: Path) -> None:
-    outcome = locust.generate(order(tmp_path, free_port(), "/"))
-    assert outcome.errors == Errors(connect=200)
-    assert (outcome.requests, outcome.latency) == (0, None)
+    result = locust.generate(order(tmp_path, free_port(), "/"))
+    assert result.errors == Errors(connect=200)
+    assert (result.requests, result.latency) == (0, None)
 
 
 def test_workers_that_others_start(tmp_path: Path) -> None:
@@ -179,12 +179,12 @@ def test_workers_that_others_start(tmp_path: Path) -> None:
         worker = spawn([*locust.program(), *options], cwd=tmp_path, env=os.environ, output=log)
         try:
             asked = order(tmp_path, port, "/", "/wrong", threads=2)
-            outcome = locust.generate(asked, workers=["127.0.0.1"])
+            result = locust.generate(asked, workers=["127.0.0.1"])
             assert worker.wait(20) == 0
         finally:
             stop(worker)
-    assert outcome.requests == 100
-    assert outcome.errors == Errors(status=100)
+    assert result.requests == 100
+    assert result.errors == Errors(status=100)
 
 
 def test_the_command_for_other_machines() -> None:

@@ -112,7 +112,7 @@ def test_sorting_by_keyboard(opened: Opened) -> None:
     expect(sort_by("Latency, ms: p99")).to_have_attribute("aria-sort", "ascending")
     assert opened.shown() == BY_RATE
     expect(table.locator("[aria-sort]:not([aria-sort=none])")).to_have_count(1)
-    expect(sort_by("Requests a second: median, 95% interval")).to_have_attribute(
+    expect(sort_by("Requests per second: median, 95% interval")).to_have_attribute(
         "aria-sort", "descending"
     )
     assert opened.shown() == BY_RATE
