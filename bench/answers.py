@@ -1,4 +1,4 @@
-"""Responses that are compared with the contract while a server is under load, and after it."""
+"""Compares responses with the contract, during the load and after it."""
 
 import random
 import threading
@@ -16,25 +16,25 @@ from harness.errors import TaskError
 from spec import Expected
 
 _MOST_AFTER = 20
-"""Paths that are asked for once more after the load."""
+"""The most paths that are requested again after the load."""
 _RECOVERY = 20.0
-"""Seconds that a server has to answer again after the load."""
+"""Seconds until a server must answer again after the load."""
 
 
 class WrongAnswer(TaskError):
-    """A server answered what the contract does not: it has no figure."""
+    """A response broke the contract: the server gets no figure."""
 
 
 class Contract:
-    """What a correct server answers to the requests of a workload."""
+    """The correct responses to the requests of a workload."""
 
     def __init__(self, files: Path) -> None:
-        """Take the folder of the files that the server was given."""
+        """Take the folder of files that the server serves."""
         self._files = {path.name: path for path in files.iterdir()} if files.is_dir() else {}
         self._known: dict[str, Expected] = {}
 
     def expected(self, path: str) -> Expected:
-        """The right answer."""
+        """The correct response to a path."""
         if path not in self._known:
             name = unquote(path.split("/")[-1])
             file = self._files.get(name) if path.startswith(("/files/", "/gridfs/")) else None
@@ -43,7 +43,7 @@ class Contract:
         return self._known[path]
 
     def check(self, path: str, response: Response) -> bool:
-        """Whether it was answered; an error if that is not what the contract says."""
+        """Whether the server answered, and not with a 503; raises if the response is wrong."""
         try:
             if response.status == 503:
                 problem(response, 503)
@@ -55,17 +55,17 @@ class Contract:
 
 
 class Sampler:
-    """Asks a server now and then, and compares."""
+    """Sends a few requests to a server under load, and checks the responses."""
 
     def __init__(self, subject: Subject, contract: Contract, paths: Sequence[str]) -> None:
-        """Ask ``subject`` for ``paths``."""
+        """Request ``paths`` from ``subject``."""
         self.subject, self.contract, self.paths = subject, contract, paths
         self.during = self.after = self.unanswered = 0
         self.wrong: WrongAnswer | None = None
         self._over = threading.Event()
 
     def ask(self, path: str, timeout: float = 2.0) -> bool:
-        """Whether there was an answer, and the right one."""
+        """Whether there was a response; raises if it is wrong."""
         try:
             return self.contract.check(path, self.subject.ask(path, timeout=timeout))
         except (OSError, NoAnswer):
@@ -74,9 +74,10 @@ class Sampler:
             raise WrongAnswer(str(garbled)) from garbled
 
     @contextmanager
-    def sampling(self, a_second: float) -> Iterator[None]:
-        """Ask so often for the length of the block; a wrong answer is told at its end."""
-        thread = threading.Thread(target=self._sample, args=(1 / a_second,)) if a_second else None
+    def sampling(self, per_second: float) -> Iterator[None]:
+        """Send requests at this rate inside the block; raise at its end if a response was wrong."""
+        interval = 1 / per_second if per_second else None
+        thread = threading.Thread(target=self._sample, args=(interval,)) if interval else None
         if thread:
             thread.start()
         try:
@@ -101,7 +102,7 @@ class Sampler:
                 return
 
     def recheck(self) -> None:
-        """Ask for each path, or for some of many, now that the load is over."""
+        """Request each path, or a random sample of many, after the load."""
         paths = random.Random(2).sample(self.paths, min(len(self.paths), _MOST_AFTER))
         deadline = time.monotonic() + _RECOVERY
         for path in paths:

@@ -14,10 +14,10 @@ import spec
 from bench import images, machine
 from bench.generators import prepare as prepare_generator
 from bench.generators.locust import commands
-from bench.measure import Around
+from bench.measure import RunContext
 from bench.plan import Turn
 from bench.result import RESULTS, Run, find, path_of, read, write
-from bench.run import go, require_unchanged, serving, start
+from bench.run import measure_all, require_unchanged, serving, start
 from bench.summary import show
 from bench.workload import Case, Changes, Workload, load_workload, workload_names
 from harness.catalog import Target, find_targets, require_all
@@ -29,26 +29,28 @@ from harness.services import Services, backing_services
 from harness.task import reports_errors
 from harness.validation import describe
 
-LATEST = "the last one that was not finished"
+LATEST = "the latest unfinished run"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("workload", required=False)
 @click.argument("names", nargs=-1, metavar="[NAME[/DEPLOYMENT]]...")
 @click.option("--list", "to_list", is_flag=True, help="List the workloads.")
-@click.option("--quick", is_flag=True, help="Take seconds: to see that all works.")
-@click.option("--levels", help="Connections or rates, such as 200,1000.")
-@click.option("--duration", help="Seconds of load, for all levels or one for each (300,30).")
-@click.option("--requests", type=int, help="This many requests in place of a duration.")
-@click.option("--calls", type=int, help="Requests a connection (connection rate).")
-@click.option("--timeout", type=float, help="Seconds after which a request is an error.")
+@click.option("--quick", is_flag=True, help="Run for seconds, only to see that everything works.")
+@click.option("--levels", help="Connections or rates, for example 200,1000.")
+@click.option("--duration", help="Seconds of load, for all levels or for each (300,30).")
+@click.option("--requests", type=int, help="Total requests, instead of a duration.")
+@click.option("--calls", type=int, help="Requests per connection (connection rate).")
+@click.option("--timeout", type=float, help="Seconds after which a request counts as failed.")
 @click.option("--threads", type=int, help="Threads or processes of the load generator.")
 @click.option("--repeats", type=int, help="How often each server is measured.")
 @click.option("--warmup", type=float, help="Seconds of load before measuring.")
-@click.option("--images", "image_count", type=int, help="How many images there are.")
-@click.option("--case", "cases", multiple=True, help="Settings, such as 'WORKERS=4 THREADS=50'.")
-@click.option("--workers", help="Machines that put a constant rate on, such as host1,host2.")
-@click.option("--resume", metavar="ID", help=f"Go on with a run ('last': {LATEST}).")
+@click.option("--images", "image_count", type=int, help="Number of generated images.")
+@click.option(
+    "--case", "cases", multiple=True, help="Settings, for example 'WORKERS=4 THREADS=50'."
+)
+@click.option("--workers", help="Machines that generate a constant rate: host1,host2.")
+@click.option("--resume", metavar="ID", help=f"Resume a run ('last': {LATEST}).")
 @click.option("--json", "to_json", is_flag=True, help="Print the result as JSON.")
 @reports_errors
 def main(
@@ -63,11 +65,11 @@ def main(
     to_json: bool,
     **numbers: str | float | None,
 ) -> None:
-    """Measure servers that have passed conformance, under a WORKLOAD.
+    """Measure servers under a WORKLOAD, once they have passed conformance.
 
-    NAME is a server with all its deployments; without any, those that the workload names. Results
-    are kept in results/, one file a run. Ctrl-C keeps what is finished. Exit status 1 if a server
-    failed, 2 if something was asked for wrongly.
+    NAME is a server with all its deployments; the default is the workload's own list. Each run
+    writes one file to results/. Ctrl-C keeps finished measurements. Exit status 1 if a server
+    failed, 2 for bad usage.
     """
     if to_list:
         _list()
@@ -76,20 +78,20 @@ def main(
         raise UsageError("give a WORKLOAD or --resume: `just bench --list` shows the workloads")
     changes = _changes({**numbers, "images": image_count})
     if resume and (quick or cases or changes != Changes()):
-        raise UsageError("a run goes on as it was begun: give --resume without other numbers")
+        raise UsageError("a run is resumed with its own numbers: give --resume without others")
     if resume:
         run, targets = _resumed(resume)
-        what = run.workload
+        plan = run.workload
     else:
-        what = _workload(workload or "", changes, cases, quick=quick)
-        targets = serving(what, find_targets(names or tuple(what.servers)))
+        plan = _workload(workload or "", changes, cases, quick=quick)
+        targets = serving(plan, find_targets(names or tuple(plan.servers)))
     machine.raise_limits()
-    prepare_generator(what.load)
-    with _alone(), backing_services() as around:
+    prepare_generator(plan.load)
+    with _exclusive(), backing_services() as backing:
         if not resume:
-            run = start(Path(workload or "").stem, what, targets, around, quick=quick)
+            run = start(Path(workload or "").stem, plan, targets, backing, quick=quick)
         try:
-            _measure(run, targets, around, _workers(run.workload, workers))
+            _measure(run, targets, backing, _worker_hosts(run.workload, workers))
         except (KeyboardInterrupt, OSError):
             if run.measurements:
                 show(run, result)
@@ -101,7 +103,7 @@ def main(
     say(f"\n{path_of(run)}")
     if run.failures:
         sys.exit(1)
-    require_all(names or tuple(what.servers))
+    require_all(names or tuple(plan.servers))
 
 
 def _list() -> None:
@@ -112,24 +114,24 @@ def _list() -> None:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Hold the one lock of all runs: two at once would measure each other."""
+def _exclusive() -> Iterator[None]:
+    """Hold the lock of all runs: two at once would disturb each other."""
     held = claim(RUN / "locks" / "measuring")
     if not held:
-        raise UsageError("another bench is running: wait for its end")
+        raise UsageError("another bench is running: wait until it ends")
     with held:
         yield
 
 
 def _changes(numbers: dict[str, str | float | None]) -> Changes:
     lists = {"levels", "duration"}
-    told = {
+    given = {
         name: _numbers(name, value) if name in lists and isinstance(value, str) else value
         for name, value in numbers.items()
         if value is not None
     }
     try:
-        return Changes.model_validate(told)
+        return Changes.model_validate(given)
     except ValidationError as error:
         raise UsageError(f"--{describe(error, 'changes')}") from error
 
@@ -138,7 +140,7 @@ def _numbers(name: str, text: str) -> list[float] | float:
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError(f"--{name}: {text!r} is no list of numbers such as 200,1000") from None
+        raise UsageError(f"--{name}: {text!r} is not a list of numbers such as 200,1000") from None
     return found[0] if name == "duration" and len(found) == 1 else found
 
 
@@ -166,12 +168,12 @@ def _resumed(name: str) -> tuple[Run, list[Target]]:
     if name == "last":
         unfinished = [run for path in _newest_first() if not (run := read(path)).complete]
         if not unfinished:
-            raise UsageError("every run in results/ was finished")
+            raise UsageError("results/ has no unfinished run")
         run = unfinished[0]
     else:
         run = read(find(name))
     if run.complete:
-        raise UsageError(f"{run.id} was finished")
+        raise UsageError(f"{run.id} is already finished")
     targets = find_targets(tuple(run.servers))
     require_unchanged(run, targets)
     return run, targets
@@ -181,47 +183,47 @@ def _newest_first() -> list[Path]:
     return sorted(RESULTS.glob("*.json"), key=lambda path: -path.stat().st_mtime)
 
 
-def _workers(workload: Workload, told: str | None) -> tuple[str, ...]:
-    """Other machines that put the load on, once the user has been told what to run there."""
-    if not told:
+def _worker_hosts(workload: Workload, hosts: str | None) -> tuple[str, ...]:
+    """The machines that generate the load; prints the command to run on each."""
+    if not hosts:
         return ()
     if workload.load.model != "constant rate":
-        raise UsageError("--workers are for workloads of a constant rate")
-    workers = tuple(told.split(","))
-    say("run these, on each machine its own; the servers are open to the network meanwhile:")
+        raise UsageError("--workers is only for constant-rate workloads")
+    workers = tuple(hosts.split(","))
+    say("run each command on its machine; until the end, servers listen on all interfaces:")
     for host, command in commands(workers, workload.load.threads).items():
         say(f"  {host}: {command}")
     return workers
 
 
-def _measure(run: Run, targets: list[Target], around: Services, workers: tuple[str, ...]) -> None:
+def _measure(run: Run, targets: list[Target], backing: Services, workers: tuple[str, ...]) -> None:
     write(run)
     with progress_bar() as bar:
         files, paths = spec.FILES, list(run.workload.paths)
         if run.workload.images:
-            files, paths = _images(run.workload, around, bar)
+            files, paths = _images(run.workload, backing, bar)
         task = bar.add_task(run.workload_name, total=None, note="")
 
-        def progress(turn: Turn, passed: float, total: float) -> None:
-            what = f"{turn.repeat}/{run.workload.repeats} {turn.level:g} {turn.target.name}"
-            note = f"about {_minutes(total - passed)} left  {what}"
-            bar.update(task, completed=passed, total=total, note=note)
+        def progress(turn: Turn, elapsed: float, total: float) -> None:
+            current = f"{turn.repeat}/{run.workload.repeats} {turn.level:g} {turn.target.name}"
+            note = f"about {_minutes(total - elapsed)} left  {current}"
+            bar.update(task, completed=elapsed, total=total, note=note)
 
-        shared = Around(run.workload, around, files, paths, workers)
+        context = RunContext(run.workload, backing, files, paths, workers)
         try:
-            go(run, targets, shared, progress)
+            measure_all(run, targets, context, progress)
         except KeyboardInterrupt:
-            say(f"kept in {path_of(run)}; `just bench --resume {run.id}` goes on")
+            say(f"kept in {path_of(run)}; `just bench --resume {run.id}` continues it")
             raise
 
 
-def _images(workload: Workload, around: Services, bar: Progress) -> tuple[Path, list[str]]:
+def _images(workload: Workload, backing: Services, bar: Progress) -> tuple[Path, list[str]]:
     assert workload.images is not None
     task = bar.add_task("images", total=workload.images.count, note="")
     advance: Callable[[int], None] = lambda done: bar.update(task, completed=done)  # noqa: E731
-    made = images.prepare(workload.images, around, advance)
+    prepared = images.prepare(workload.images, backing, advance)
     bar.remove_task(task)
-    return made
+    return prepared
 
 
 def _minutes(seconds: float) -> str:

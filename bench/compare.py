@@ -1,4 +1,4 @@
-"""``just compare A B``: what changed from one result to another."""
+"""``just compare A B``: the differences between two results."""
 
 import json
 import sys
@@ -21,7 +21,7 @@ from harness.task import reports_errors
 
 @dataclass(frozen=True)
 class Change:
-    """One figure of one server in one case at one level."""
+    """The change of one figure of one server, in one case at one level."""
 
     target: str
     case: str
@@ -30,14 +30,14 @@ class Change:
     before: Estimate
     after: Estimate
     ratio: float
-    """Of the medians, after to before."""
+    """The median after, divided by the median before."""
     verdict: str
-    """``better``, ``worse``, ``same`` (the intervals overlap, or it is less than the least), or
-    ``unsure`` (a single repeat has no interval)."""
+    """``better``, ``worse``, ``same`` (the intervals overlap, or the change is below the
+    threshold), or ``unsure`` (a single repeat has no interval)."""
 
 
 def changes(before: Run, after: Run, least: float) -> Iterator[Change]:
-    """Everything that both runs measured; a change of a smaller share than ``least`` is none."""
+    """All figures that both runs have; a relative change below ``least`` counts as ``same``."""
     known = {(row.target, row.case, row.level): row for row in rows_of(before)}
     for row in rows_of(after):
         key = row.target, row.case, row.level
@@ -67,19 +67,20 @@ def _verdict(figure: Figure, one: Estimate, other: Estimate, ratio: float, least
     default=5.0,
     show_default=True,
     type=click.FloatRange(min=0),
-    help="Changes of less than so many percent are none.",
+    help="Ignore changes of less than this many percent.",
 )
 @click.option("--json", "to_json", is_flag=True, help="Print JSON.")
 @reports_errors
 def main(before: str, after: str, least: float, to_json: bool) -> None:
-    """Say what changed from the result BEFORE to AFTER (files, or ids in results/).
+    """Show what changed from result BEFORE to result AFTER (files, or ids in results/).
 
-    A change counts where the 95% intervals do not overlap. Exit status 1 if anything got worse.
+    A change counts if the 95% intervals do not overlap. Exit status 1 if anything got worse.
     """
     one, other = read(find(before)), read(find(after))
     if one.workload_name != other.workload_name:
         raise UsageError(
-            f"{one.workload_name} and {other.workload_name} are two workloads: nothing to compare"
+            f"{one.workload_name} and {other.workload_name} are different workloads: "
+            "compare two results of one workload"
         )
     found = list(changes(one, other, least / 100))
     if not found:
@@ -89,7 +90,7 @@ def main(before: str, after: str, least: float, to_json: bool) -> None:
     else:
         _show(found)
     if one.machine != other.machine:
-        say("these results come from different machines, or the machine was changed")
+        say("these results come from different machines, or the machine has changed")
     sys.exit(1 if any(change.verdict == "worse" for change in found) else 0)
 
 

@@ -1,4 +1,4 @@
-"""From the measurements of a run to one row a server, case and level."""
+"""Combines the measurements of a run into one row per server, case and level."""
 
 import re
 from collections import defaultdict
@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class Figure:
-    """Something that every measurement tells."""
+    """A figure that is taken from each measurement."""
 
     name: str
     title: str
@@ -33,22 +33,22 @@ def _share(failed: int, answered: int) -> float | None:
     return 100 * failed / (failed + answered) if failed + answered else None
 
 
-def _latency(of: str) -> Callable[[Measurement], float | None]:
-    return lambda one: getattr(one.latency, of) if one.latency else None
+def _latency(percentile: str) -> Callable[[Measurement], float | None]:
+    return lambda one: getattr(one.latency, percentile) if one.latency else None
 
 
 def _cpu(of: str) -> Callable[[Measurement], float | None]:
-    def a_request(one: Measurement) -> float | None:
+    def per_request(one: Measurement) -> float | None:
         seconds = getattr(one.cpu, of)
         return None if seconds is None or not one.requests else seconds / one.requests * 1e6
 
-    return a_request
+    return per_request
 
 
 FIGURES = {
     one.name: one
     for one in (
-        Figure("rate", "Requests a second", "requests/s", lambda one: one.rate, "more"),
+        Figure("rate", "Requests per second", "requests/s", lambda one: one.rate, "more"),
         Figure("p50", "Median latency", "ms", _latency("p50")),
         Figure("p99", "Latency, 99th percentile", "ms", _latency("p99")),
         Figure("max", "Longest latency", "ms", _latency("max")),
@@ -64,28 +64,29 @@ FIGURES = {
 
 @dataclass(frozen=True)
 class Row:
-    """One server, in one case, at one level: what all repeats tell together."""
+    """One server, in one case, at one level, over all repeats."""
 
     target: str
     case: str
     level: float
     repeats: int
     estimates: dict[str, Estimate]
-    """By figure; without those that are not known."""
+    """By figure; unknown ones are absent."""
     errors: Errors
     """Of all repeats."""
     warnings: list[str]
     tied: str
-    """The letters of its groups: who shares one has an interval of requests/s that overlaps."""
+    """The letters of its groups: servers with a common letter have overlapping intervals of
+    requests/s."""
 
     def median(self, figure: str) -> float | None:
-        """The figure itself."""
-        told = self.estimates.get(figure)
-        return told.median if told else None
+        """The median of a figure; None if it is unknown."""
+        found = self.estimates.get(figure)
+        return found.median if found else None
 
 
 def rows_of(run: Run) -> list[Row]:
-    """All rows: by case and level as the workload has them, the highest rate first."""
+    """All rows: in the workload's order of cases and levels, then by falling rate."""
     measured: dict[tuple[str, float], dict[str, list[Measurement]]]
     measured = defaultdict(lambda: defaultdict(list))
     for one in run.measurements:
@@ -102,10 +103,10 @@ def rows_of(run: Run) -> list[Row]:
 
 
 def tied(rates: dict[str, Estimate]) -> dict[str, str]:
-    """The letters of each server's groups; none for one that is tied with no other.
+    """The letters of each server's groups; empty if it is not tied with another.
 
-    A group is a largest set of servers whose intervals all overlap, so they have a point in common,
-    and the highest of their lower bounds is one. A server can be in several groups.
+    A group is a maximal set of servers whose intervals all overlap. Such intervals have a point in
+    common: the highest of their lower bounds. A server can be in several groups.
     """
     lows = sorted({rate.low for rate in rates.values() if rate.low is not None}, reverse=True)
     groups: list[set[str]] = []
@@ -135,7 +136,7 @@ def _row(repeats: list[Measurement], letters: str) -> Row:
     )
     share = _share(errors.total, sum(one.requests for one in repeats))
     if share is not None:
-        # Of all requests: the median of three repeats would hide the errors of one.
+        # Over all requests: a median of three repeats would hide the errors of one.
         estimates["failed"] = Estimate(share, None, None, len(repeats))
     return Row(
         target=first.target,
@@ -150,7 +151,7 @@ def _row(repeats: list[Measurement], letters: str) -> Row:
 
 
 def _warnings(repeats: Iterable[Measurement]) -> list[str]:
-    """Each warning once, with the repeats that had it and the range of its numbers."""
+    """Each distinct warning, with its repeats and the range of its numbers."""
     found: dict[tuple[str, ...], dict[int, list[str]]] = defaultdict(dict)
     for one in repeats:
         for warning in one.warnings:
@@ -164,5 +165,5 @@ def _warnings(repeats: Iterable[Measurement]) -> list[str]:
 
 def _merged(words: tuple[str, ...], numbers: Iterable[list[str]]) -> str:
     ranges = (sorted(set(same), key=float) for same in zip(*numbers, strict=True))
-    told = ("–".join(same[:: len(same) - 1 or 1]) for same in ranges)
-    return "".join(word + number for word, number in zip_longest(words, told, fillvalue=""))
+    shown = ("–".join(same[:: len(same) - 1 or 1]) for same in ranges)
+    return "".join(word + number for word, number in zip_longest(words, shown, fillvalue=""))

@@ -1,4 +1,4 @@
-"""The generated images: in a folder, and in GridFS."""
+"""The generated images, in a folder and in GridFS."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ Progress = Callable[[int], None]
 
 
 def prepare(images: Images, services: Services, progress: Progress) -> tuple[Path, list[str]]:
-    """Make the images where they are not there yet; gives their folder and request targets."""
+    """Generate missing images; return their folder and their request targets."""
     folder = RUN / "images" / f"{images.count}-1"
     spec.write_images(folder, images.count, progress=progress)
     names = [f"{index:05}.png" for index in range(images.count)]

@@ -1,4 +1,4 @@
-"""Where a run takes place: the machine, its limits, and the versions of what is on it."""
+"""The machine of a run: its hardware, limits and software versions."""
 
 import os
 import platform
@@ -23,13 +23,13 @@ _KERNEL = (
 
 
 def raise_limits() -> None:
-    """Allow as many open files as the system lets this process: a connection is one."""
+    """Raise the limit of open files as far as allowed: each connection needs one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def describe() -> Machine:
-    """The machine, as it is now."""
+    """Describe the machine as it is now."""
     limits = {name.replace("/", "."): _read(Path("/proc/sys") / name) for name in _KERNEL}
     limits["open files"] = str(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
     limits["cgroup cpu.max"] = _read(Path("/sys/fs/cgroup/cpu.max"))
@@ -68,7 +68,7 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def versions(services: Services) -> dict[str, str]:
-    """Of what measures, and of the databases."""
+    """The versions of Python, the load generators and the databases."""
     found = {"python": platform.python_version(), "wrk": _version("wrk", "--version")}
     found["h2load"] = _version("h2load", "--version")
     with pymongo.MongoClient[dict[str, object]](services.mongodb_url) as client:
@@ -80,13 +80,13 @@ def versions(services: Services) -> dict[str, str]:
 
 def _version(program: str, argument: str) -> str:
     version = version_of(program, argument)
-    return ".".join(map(str, version)) if version else "not there"
+    return ".".join(map(str, version)) if version else "not installed"
 
 
 def commit() -> str:
-    """The commit that is checked out, with ``+`` where files were changed since."""
+    """The current commit, with ``+`` if files have been changed since."""
     try:
-        told = subprocess.run(
+        described = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
             cwd=ROOT,
             capture_output=True,
@@ -95,9 +95,9 @@ def commit() -> str:
         )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return told.stdout.strip()
+    return described.stdout.strip()
 
 
 def command() -> list[str]:
-    """How this program was asked."""
+    """The command line of this run."""
     return ["just", "bench", *sys.argv[1:]]

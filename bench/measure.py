@@ -1,4 +1,4 @@
-"""Measures one server, once: a fresh start, warm-up, the load, and what all of it used."""
+"""Measures one server once: fresh start, warm-up, load, CPU time and memory."""
 
 import re
 import time
@@ -11,13 +11,13 @@ from pathlib import Path
 import psutil
 
 from bench.answers import Contract, Sampler, WrongAnswer
-from bench.generators import Order, Outcome, generate
+from bench.generators import LoadResult, LoadSpec, generate
 from bench.generators.locust import own_address
 from bench.plan import Turn
 from bench.processes import Busy, Peak, Tree, listening_at
 from bench.result import Checked, Cpu, Measurement, Memory, Sources, now
 from bench.sources import counters
-from bench.warnings import Use, warnings
+from bench.warnings import Usage, warnings
 from bench.workload import Workload
 from conformance.subject import Subject
 from harness.errors import TaskError
@@ -29,34 +29,34 @@ from harness.services import Services
 
 _WARM_CONNECTIONS = 16
 _SETTLE = 0.3
-"""Seconds after the warm-up in which what it left in flight ends."""
+"""Seconds after the warm-up for its last requests to end."""
 
 
 @dataclass(frozen=True)
-class Around:
-    """What all turns of a run share."""
+class RunContext:
+    """What the turns of a run have in common."""
 
     workload: Workload
     services: Services
     files: Path
-    """What the servers have as ``FILES_DIR``."""
+    """The servers' ``FILES_DIR``."""
     paths: Sequence[str]
     workers: tuple[str, ...] = ()
-    """Machines that put the load on, in place of this one (Locust alone)."""
+    """Machines that generate the load instead of this one (Locust only)."""
 
 
-def measure(turn: Turn, around: Around) -> Measurement:
-    """Take one turn."""
+def measure(turn: Turn, context: RunContext) -> Measurement:
+    """Measure one turn."""
     with scratch("bench") as folder:
-        return _Turn(turn, around, folder).measure()
+        return _Turn(turn, context, folder).measure()
 
 
 class _Turn:
-    def __init__(self, turn: Turn, around: Around, folder: Path) -> None:
-        self.turn, self.around, self.folder = turn, around, folder
-        self.workload = around.workload
+    def __init__(self, turn: Turn, context: RunContext, folder: Path) -> None:
+        self.turn, self.context, self.folder = turn, context, folder
+        self.workload = context.workload
         self.request_id = f"bench-{uuid.uuid4()}"
-        self.counters = counters(around.paths, around.services, self.request_id)
+        self.counters = counters(context.paths, context.services, self.request_id)
         self.databases = listening_at(
             counter.url for counter in self.counters if counter.name != "upstream"
         )
@@ -64,39 +64,39 @@ class _Turn:
     def measure(self) -> Measurement:
         started, log = now(), self.folder / "server.log"
         settings: dict[str, str] = {
-            "HOST": "0.0.0.0" if self.around.workers else "127.0.0.1",  # noqa: S104
+            "HOST": "0.0.0.0" if self.context.workers else "127.0.0.1",  # noqa: S104
             "PORT": str(free_port()),
-            "FILES_DIR": str(self.around.files),
+            "FILES_DIR": str(self.context.files),
         }
-        settings |= self.around.services.environment()
+        settings |= self.context.services.environment()
         settings |= {str(name): value for name, value in self.turn.case.settings.items()}
         before = [counter.read() for counter in self.counters]
         with log.open("w") as output, running(self.turn.target, settings, output=output) as server:
             tree = Tree(psutil.Process(server.process.pid))
             rest = tree.pss()
             warm = self._warm(server)
-            outcome, use, sampler = self._load(server, tree)
+            result, usage, sampler = self._load(server, tree)
             environment = {
                 name: without_password(value) for name, value in server.environment.items()
             }
             if (status := server.process.poll()) is not None:
                 tail = log.read_text(errors="replace").strip()[-500:]
                 name = self.turn.target.name
-                raise TaskError(f"{name} ended under the load, {ending(status)}\n{tail}")
+                raise TaskError(f"{name} ended under load, {ending(status)}\n{tail}")
             sampler.recheck()
-        # PostgreSQL adds up what a connection did when that ends: so after the server's end.
-        sources = self._sources(before, outcome.requests + warm, outcome)
-        return self._measurement(started, environment, outcome, use, sampler, rest, sources)
+        # PostgreSQL adds a connection's counts when it closes: so read them after the server ends.
+        sources = self._sources(before, result.requests + warm, result)
+        return self._measurement(started, environment, result, usage, sampler, rest, sources)
 
     def _warm(self, server: Running) -> int:
-        """Load before it counts; gives the requests that were answered."""
+        """Warm the server up; return the number of answered requests."""
         if not self.turn.warmup:
             return 0
-        order = self._order(server)
-        level = order.level if order.model == "closed" else _WARM_CONNECTIONS
-        outcome = generate(
+        spec = self._spec(server)
+        level = spec.level if spec.model == "closed" else _WARM_CONNECTIONS
+        result = generate(
             replace(
-                order,
+                spec,
                 model="closed",
                 level=min(level, _WARM_CONNECTIONS),
                 duration=max(self.turn.warmup, 1),
@@ -106,15 +106,15 @@ class _Turn:
             )
         )
         time.sleep(_SETTLE)
-        return outcome.requests
+        return result.requests
 
-    def _order(self, server: Running) -> Order:
+    def _spec(self, server: Running) -> LoadSpec:
         load = self.workload.load
         upstream = any(counter.name == "upstream" for counter in self.counters)
-        workers = self.around.workers
-        return Order(
+        workers = self.context.workers
+        return LoadSpec(
             url=f"http://{own_address(workers[0])}:{server.port}" if workers else server.url,
-            paths=self.around.paths,
+            paths=self.context.paths,
             random=self.workload.images is not None,
             model=load.model,
             level=self.turn.level,
@@ -127,34 +127,34 @@ class _Turn:
             folder=self.folder,
         )
 
-    def _load(self, server: Running, tree: Tree) -> tuple[Outcome, Use, Sampler]:
+    def _load(self, server: Running, tree: Tree) -> tuple[LoadResult, Usage, Sampler]:
         peak = Peak(tree)
-        contract = Contract(self.around.files)
-        sampler = Sampler(Subject(server.host, server.port), contract, self.around.paths)
-        with ExitStack() as watching:
-            watching.enter_context(peak.watched())
-            watching.enter_context(sampler.sampling(self.workload.samples))
+        contract = Contract(self.context.files)
+        sampler = Sampler(Subject(server.host, server.port), contract, self.context.paths)
+        with ExitStack() as observers:
+            observers.enter_context(peak.watched())
+            observers.enter_context(sampler.sampling(self.workload.samples))
             server_cpu, database_cpu = tree.cpu(), self.databases.cpu()
             busy = Busy()
-            outcome = generate(self._order(server), self.around.workers)
+            result = generate(self._spec(server), self.context.workers)
             machine_cpu, machine_all = busy.seconds()
-            use = Use(
+            usage = Usage(
                 server=tree.cpu() - server_cpu,
                 database=self.databases.cpu() - database_cpu if self.databases.roots else None,
-                generator=outcome.cpu,
-                observer=outcome.observer,
+                generator=result.cpu,
+                observer=result.observer,
                 machine=machine_cpu,
                 machine_all=machine_all,
                 peak=0,
             )
-        return outcome, use.with_peak(max(peak.bytes, tree.pss())), sampler
+        return result, usage.with_peak(max(peak.bytes, tree.pss())), sampler
 
-    def _sources(self, before: Sequence[int], requests: int, outcome: Outcome) -> list[Sources]:
+    def _sources(self, before: Sequence[int], requests: int, result: LoadResult) -> list[Sources]:
         load, found = self.workload.load, []
         for counter, count in zip(self.counters, before, strict=True):
-            exactly = counter.name == "upstream" and not outcome.errors.total
-            counted = outcome.requests if counter.name == "upstream" else requests
-            least = counter.least(self.around.paths, counted, load.threads)
+            exactly = counter.name == "upstream" and not result.errors.total
+            counted = result.requests if counter.name == "upstream" else requests
+            least = counter.least(self.context.paths, counted, load.threads)
             source = Sources(
                 name=counter.name,
                 counted=counter.read() - count,
@@ -162,10 +162,10 @@ class _Turn:
                 exactly=exactly and load.requests is not None,
             )
             if not source.agrees:
-                wanted = f"{'' if source.exactly else 'at least '}{least}"
+                needed = f"{'' if source.exactly else 'at least '}{least}"
                 raise WrongAnswer(
-                    f"{counter.name} counted {source.counted} for {counted} answers, which need "
-                    f"{wanted}: answers were given without it"
+                    f"{counter.name} counted {source.counted} for {counted} responses, which need "
+                    f"{needed}: some responses did not use it"
                 )
             found.append(source)
         return found
@@ -174,8 +174,8 @@ class _Turn:
         self,
         started: str,
         environment: dict[str, str],
-        outcome: Outcome,
-        use: Use,
+        result: LoadResult,
+        usage: Usage,
         sampler: Sampler,
         rest: int,
         sources: list[Sources],
@@ -188,30 +188,30 @@ class _Turn:
             level=turn.level,
             repeat=turn.repeat,
             started=started,
-            command=outcome.command,
+            command=result.command,
             settings={str(name): value for name, value in turn.case.settings.items()},
             environment=environment,
-            seconds=outcome.seconds,
-            requests=outcome.requests,
-            rate=outcome.requests / outcome.seconds if outcome.seconds else 0.0,
-            latency=outcome.latency,
-            errors=outcome.errors,
+            seconds=result.seconds,
+            requests=result.requests,
+            rate=result.requests / result.seconds if result.seconds else 0.0,
+            latency=result.latency,
+            errors=result.errors,
             cpu=Cpu(
-                server=use.server,
-                database=use.database,
-                generator=use.generator,
-                observer=use.observer,
+                server=usage.server,
+                database=usage.database,
+                generator=usage.generator,
+                observer=usage.observer,
             ),
-            memory=Memory(rest=rest, peak=use.peak),
+            memory=Memory(rest=rest, peak=usage.peak),
             checked=Checked(
                 during=sampler.during, after=sampler.after, unanswered=sampler.unanswered
             ),
             sources=sources,
-            warnings=warnings(outcome, use, sampler, sources, self.workload),
-            output=outcome.output,
+            warnings=warnings(result, usage, sampler, sources, self.workload),
+            output=result.output,
         )
 
 
 def without_password(value: str) -> str:
-    """A setting without the password of a URL."""
+    """Hide the password in a setting that is a URL."""
     return re.sub(r"(?<=://)([^:/@]*):[^@/]*@", r"\1:…@", value)

@@ -1,4 +1,4 @@
-"""What a run consists of, in order."""
+"""The turns of a run, in order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from bench.workload import Case, Workload
 from harness.catalog import Target
 
-_AROUND = 3.0
-"""Seconds that a turn takes beside its load, to show the time that is left."""
+_OVERHEAD = 3.0
+"""Seconds that a turn takes besides its load, for the estimate of the time left."""
 
 
 @dataclass(frozen=True)
@@ -20,24 +20,24 @@ class Turn:
     repeat: int
     warmup: float
     seconds: float
-    """About how long it takes."""
+    """The estimated duration."""
 
     @property
     def key(self) -> tuple[str, str, float, int]:
-        """What tells it from all other turns of a run."""
+        """Unique among the turns of a run."""
         return self.target.name, self.case.name, self.level, self.repeat
 
 
 def can_run(target: Target, case: Case) -> bool:
-    """Whether a deployment can have the processes that a case asks for."""
+    """Whether a deployment can run as many processes as a case sets."""
     return target.deployment.workers or case.settings.get("WORKERS", "1") == "1"
 
 
 def turns(workload: Workload, targets: Sequence[Target]) -> list[Turn]:
-    """The servers take turns at each level, repeat by repeat: A B C, A B C.
+    """The turns in which servers alternate at each level, repeat by repeat: A B C, A B C.
 
-    So what changes on the machine while a run lasts changes for all of them. A server is left out
-    of cases that it cannot run.
+    So a change of the machine during the run affects all of them. A server skips cases that it
+    cannot run.
     """
     return [
         _turn(workload, target, case, level, repeat)
@@ -52,4 +52,4 @@ def turns(workload: Workload, targets: Sequence[Target]) -> list[Turn]:
 def _turn(workload: Workload, target: Target, case: Case, level: float, repeat: int) -> Turn:
     warmup = target.deployment.warmup if workload.warmup is None else workload.warmup
     load = workload.load.duration_of(level) or workload.load.timeout
-    return Turn(target, case, level, repeat, warmup, _AROUND + warmup + load)
+    return Turn(target, case, level, repeat, warmup, _OVERHEAD + warmup + load)

@@ -1,4 +1,4 @@
-"""What programs use while they are measured: CPU time, and memory as PSS."""
+"""CPU time and memory (PSS) of programs while they are measured."""
 
 import threading
 import time
@@ -9,25 +9,25 @@ from urllib.parse import urlsplit
 import psutil
 
 _INTERVAL = 0.5
-"""Seconds between two looks at the memory, at least."""
+"""The least seconds between two memory samples."""
 _SHARE = 0.01
-"""The share of a core that these looks may take: many processes are looked at less often."""
+"""The share of a core that sampling may use: many processes are sampled less often."""
 _EVERY = 4
-"""Looks for which a list of child processes is good."""
+"""Samples after which the list of child processes is refreshed."""
 
 
 class Tree:
-    """A program: its first processes, and all below them."""
+    """A program: its root processes and all their descendants."""
 
     def __init__(self, *roots: psutil.Process) -> None:
-        """Take ``roots`` for the first processes."""
+        """Start from ``roots``."""
         self.roots = roots
-        self._looks = 0
+        self._samples = 0
         self._known: list[psutil.Process] = []
 
     def processes(self, *, fresh: bool = True) -> list[psutil.Process]:
-        """All that are alive; or were, a moment ago, where that will do."""
-        if fresh or self._looks % _EVERY == 0:
+        """The processes that are alive; without ``fresh``, possibly from a recent list."""
+        if fresh or self._samples % _EVERY == 0:
             found: list[psutil.Process] = []
             for root in self.roots:
                 try:
@@ -35,11 +35,11 @@ class Tree:
                 except psutil.NoSuchProcess:
                     continue
             self._known = found
-        self._looks += 1
+        self._samples += 1
         return self._known
 
     def cpu(self) -> float:
-        """Seconds of CPU time so far, of those too that have ended and were waited for."""
+        """Seconds of CPU time so far, including child processes that have been reaped."""
         seconds = 0.0
         for process in self.processes():
             try:
@@ -50,7 +50,7 @@ class Tree:
         return seconds
 
     def pss(self, *, fresh: bool = True) -> int:
-        """Bytes of memory, each process with its share of what it shares (proc(5), Pss)."""
+        """Bytes of memory; shared pages are divided among their processes (proc(5), Pss)."""
         total = 0
         for process in self.processes(fresh=fresh):
             try:
@@ -61,17 +61,17 @@ class Tree:
 
 
 class Peak:
-    """The most memory that was seen."""
+    """The peak memory of a program."""
 
     def __init__(self, tree: Tree) -> None:
-        """Start from what there is now."""
+        """Start from the current memory."""
         self.tree = tree
         self.bytes = tree.pss()
         self._over = threading.Event()
 
     @contextmanager
     def watched(self) -> Iterator["Peak"]:
-        """Look a few times a second for the length of the block."""
+        """Sample the memory inside the block, at most twice a second."""
         thread = threading.Thread(target=self._watch)
         thread.start()
         try:
@@ -89,25 +89,25 @@ class Peak:
 
 
 def listening_at(urls: Iterable[str]) -> Tree:
-    """The programs that listen on this machine at these addresses."""
-    places = {urlsplit(url).port for url in urls if urlsplit(url).hostname in _HERE}
+    """The programs on this machine that listen on the ports of these URLs."""
+    ports = {urlsplit(url).port for url in urls if urlsplit(url).hostname in _LOOPBACK}
     pids = {
         connection.pid
         for connection in psutil.net_connections("tcp")
         if connection.status == psutil.CONN_LISTEN
         and connection.laddr
-        and connection.laddr.port in places
+        and connection.laddr.port in ports
         and connection.pid
     }
     found = [psutil.Process(pid) for pid in pids]
     return Tree(*(one for one in found if not pids & {parent.pid for parent in one.parents()}))
 
 
-_HERE = ("127.0.0.1", "localhost", "::1")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Busy:
-    """How much CPU time the whole machine used since this was made."""
+    """CPU time of the whole machine since this object was created."""
 
     def __init__(self) -> None:
         """Start counting."""
@@ -119,6 +119,6 @@ class Busy:
         return sum(times) - times.idle - times.iowait - times.guest - times.guest_nice
 
     def seconds(self) -> tuple[float, float]:
-        """CPU seconds used, and those that there were."""
-        passed = time.monotonic() - self._began
-        return self._used() - self._before, passed * (psutil.cpu_count() or 1)
+        """CPU seconds used, and CPU seconds available."""
+        elapsed = time.monotonic() - self._began
+        return self._used() - self._before, elapsed * (psutil.cpu_count() or 1)

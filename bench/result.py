@@ -1,6 +1,7 @@
-"""Results: one JSON file a run, with everything that was found.
+"""Results: one JSON file per run, with all measurements.
 
-:func:`schema` is its JSON Schema. ``SCHEMA`` grows when an older reader would misread a newer file.
+:func:`schema` is its JSON Schema. ``SCHEMA`` is raised when an older reader would misread a newer
+file.
 """
 
 import json
@@ -28,7 +29,8 @@ class _Model(BaseModel):
 
 
 class Latency(_Model):
-    """Milliseconds from sending a request (or, at a constant rate, from when it was due)."""
+    """Response time in milliseconds, from sending a request or, at a constant rate, from its
+    scheduled start."""
 
     p50: float
     p75: float
@@ -42,17 +44,17 @@ class Errors(_Model):
     """Requests that failed, by kind."""
 
     connect: int = 0
-    """Never sent: the connection was not made, or given up before."""
+    """Not sent: no connection was made, or it closed first."""
     read: int = 0
-    """The connection broke, or closed before the answer was whole."""
+    """The connection broke or closed before the response was complete."""
     timeout: int = 0
-    """Answered too late, or not at all."""
+    """Answered too late or not at all."""
     status: int = 0
-    """Answered with anything but 200."""
+    """Answered with a status other than 200."""
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The sum of all kinds."""
         return self.connect + self.read + self.timeout + self.status
 
 
@@ -61,50 +63,50 @@ class Cpu(_Model):
 
     server: float
     database: float | None
-    """MongoDB and PostgreSQL where the workload needs them and they are on this machine."""
+    """MongoDB and PostgreSQL, if the workload uses them and they run on this machine."""
     generator: float
     observer: float
-    """This program: sampling memory, comparing responses."""
+    """This program, which samples memory and compares responses."""
 
 
 class Memory(_Model):
-    """Bytes of the server's processes together, as PSS: what they share is counted once."""
+    """Memory of all the server's processes in bytes (PSS: shared pages count once)."""
 
     rest: int
-    """Started and answering, before any load."""
+    """Before any load."""
     peak: int
 
 
 class Sources(_Model):
-    """What a data source counted from the server's start to its end.
+    """The operations that a data source counted from the server's start to its end.
 
-    ``least`` is what the answered requests cannot have done without.
+    ``least`` is the fewest that the answered requests need.
     """
 
     name: SourceName
     counted: int
     least: int
     exactly: bool = False
-    """Whether it must be just that."""
+    """Whether ``counted`` must equal ``least``."""
 
     @property
     def agrees(self) -> bool:
-        """Whether every answer has had its work done."""
+        """Whether the count shows that every response used the data source."""
         return self.counted == self.least if self.exactly else self.counted >= self.least
 
 
 class Checked(_Model):
-    """Responses that were compared with the contract's bytes."""
+    """Responses that were compared with the contract, byte for byte."""
 
     during: int
-    """While the load ran: right ones."""
+    """Correct responses during the load."""
     after: int
     unanswered: int
-    """Those that the busy server did not answer, or refused with an error of the contract's."""
+    """Requests that the busy server did not answer, or refused with the contract's 503."""
 
 
 class Measurement(_Model):
-    """One server, in one case, at one level, once."""
+    """One repeat of one server, in one case, at one level."""
 
     target: str
     case: str
@@ -116,25 +118,25 @@ class Measurement(_Model):
     command: list[str]
     """The load generator's."""
     settings: dict[str, str]
-    """The server's, as far as the workload sets them."""
+    """The server's settings that the workload sets."""
     environment: dict[str, str] = {}
-    """The server's, all of it, without passwords."""
+    """The server's whole environment, without passwords."""
     seconds: float
     requests: int
-    """Answered with 200, in time."""
+    """Requests answered with 200, in time."""
     rate: float
-    """Those a second."""
+    """``requests`` per second."""
     latency: Latency | None
-    """None when nothing was answered."""
+    """None if nothing was answered."""
     errors: Errors
     cpu: Cpu
     memory: Memory
     checked: Checked
     sources: list[Sources]
     warnings: list[str]
-    """Why the figure may be worth less than it seems."""
+    """Reasons to doubt the figure."""
     output: str
-    """What the load generator printed."""
+    """The load generator's output."""
 
 
 class ServerInfo(_Model):
@@ -146,18 +148,18 @@ class ServerInfo(_Model):
     homepage: str
     model: str
     folder: str
-    """Its code, from the repository's root."""
+    """Its code, relative to the repository's root."""
     run: list[str]
     fingerprint: str
-    """Of its responses, by the conformance suite."""
+    """The conformance suite's fingerprint of its responses."""
     state: str
-    """The hash of all that its verdict depends on."""
+    """A hash of everything that its verdict depends on."""
     versions: dict[str, str]
-    """Of its direct dependencies."""
+    """The versions of its direct dependencies."""
 
 
 class Machine(_Model):
-    """Where it ran."""
+    """The machine of a run."""
 
     system: str
     kernel: str
@@ -167,11 +169,11 @@ class Machine(_Model):
     """Bytes."""
     governor: str | None
     limits: dict[str, str]
-    """Kernel settings and resource limits that bound a load."""
+    """Kernel settings and resource limits that affect a load."""
 
 
 class Failure(_Model):
-    """A turn that gave no figure."""
+    """A turn without a figure."""
 
     target: str
     case: str
@@ -179,42 +181,42 @@ class Failure(_Model):
     repeat: int
     why: str
     disqualifies: bool
-    """It answered wrongly: none of its figures is kept."""
+    """Whether a response was wrong, so that none of the server's figures is kept."""
 
     @property
     def key(self) -> tuple[str, str, float, int]:
-        """What tells its turn from all others."""
+        """The key of its turn."""
         return self.target, self.case, self.level, self.repeat
 
 
 class Run(_Model):
-    """A whole run."""
+    """A run: its workload, servers and measurements."""
 
     schema_version: Literal[1] = 1
     id: str
     workload_name: str
     workload: Workload
-    """As it was run, with all that was changed."""
+    """As it was run, with all changes from the command line."""
     quick: bool
     command: list[str]
     started: str
     finished: str | None = None
     complete: bool = False
-    """Whether all that was planned was measured; ``just bench --resume`` goes on."""
+    """Whether all turns were measured; if not, ``just bench --resume`` continues."""
     project: str
-    """The commit that was checked out, with ``+`` if files were changed."""
+    """The current commit, with ``+`` if files had been changed."""
     machine: Machine
     versions: dict[str, str]
-    """Of load generators, databases, this program's Python."""
+    """The versions of Python, the load generators and the databases."""
     servers: dict[str, ServerInfo]
     measurements: list[Measurement] = []
     failures: list[Failure] = []
 
     @model_validator(mode="after")
-    def _tells_of_what_it_names(self) -> "Run":
+    def _servers_and_cases_are_known(self) -> "Run":
         cases = {case.name for case in self.workload.case}
-        told: list[Measurement | Failure] = [*self.measurements, *self.failures]
-        for one in told:
+        turns: list[Measurement | Failure] = [*self.measurements, *self.failures]
+        for one in turns:
             if one.target not in self.servers or one.case not in cases:
                 raise ValueError(f"{one.target}, {one.case}: no such server or case in this run")
         return self
@@ -226,39 +228,39 @@ def now() -> str:
 
 
 def path_of(run: Run) -> Path:
-    """The file of a run."""
+    """The result file of a run."""
     return RESULTS / f"{run.id}.json"
 
 
 def write(run: Run) -> Path:
-    """Write a run, whole or not at all."""
+    """Write a run atomically."""
     path = path_of(run)
     write_whole(path, run.model_dump_json(indent=1))
     return path
 
 
 def read(path: Path) -> Run:
-    """Read and check a run; an error names file and field."""
+    """Read and validate a run; errors name the file and the field."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise UsageError(f"{path}: not valid JSON: {error}") from error
-    version = told.get("schema_version") if isinstance(told, dict) else None
+    version = content.get("schema_version") if isinstance(content, dict) else None
     if version != SCHEMA:
         raise UsageError(f"{path}: schema_version is {version!r}; this program reads {SCHEMA}")
     try:
-        return Run.model_validate(told)
+        return Run.model_validate(content)
     except ValidationError as error:
         raise UsageError(f"{path}: {describe(error, 'result')}") from error
 
 
 def find(name: str) -> Path:
-    """A result by its path or its id."""
+    """The file of a result, from its path or its id."""
     path = Path(name) if name.endswith(".json") else RESULTS / f"{name}.json"
     if not path.exists():
-        raise UsageError(f"there is no result {name!r}: `ls results` shows what there is")
+        raise UsageError(f"there is no result {name!r}: `ls results` lists them")
     return path
 
 

@@ -1,4 +1,4 @@
-"""A run: all turns of a workload, kept as they are finished."""
+"""A run: all turns of a workload, each saved as it finishes."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from bench import machine
 from bench.answers import WrongAnswer
-from bench.measure import Around, measure
+from bench.measure import RunContext, measure
 from bench.plan import Turn, can_run, turns
 from bench.result import Failure, Run, ServerInfo, now, write
 from bench.workload import Workload
@@ -20,35 +20,35 @@ from harness.services import Services
 from harness.versions import dependencies
 
 Progress = Callable[[Turn, float, float], None]
-"""Called before a turn and after the last: the turn, seconds planned so far, and all of them."""
+"""Called before each turn and after the last, with the turn, elapsed and total planned seconds."""
 
 
 def serving(workload: Workload, targets: Sequence[Target]) -> list[Target]:
-    """Those of the targets that serve all parts that a workload needs, in one of its cases."""
+    """The targets that serve all parts of a workload and can run at least one of its cases."""
     able = []
     for target in targets:
         parts = target.server.manifest.parts
         if parts is not None and not workload.parts <= set(parts):
-            say(f"{target.name} is left out: it does not serve {' and '.join(workload.parts)}")
+            say(f"{target.name} is skipped: it does not serve {' and '.join(workload.parts)}")
             continue
         left_out = [case.name for case in workload.case if not can_run(target, case)]
         if left_out:
-            say(f"{target.name} is left out of {', '.join(left_out)}: it is always one process")
+            say(f"{target.name} skips {', '.join(left_out)}: it always runs as one process")
         if len(left_out) < len(workload.case):
             able.append(target)
     if not able:
-        raise UsageError("none of these servers serves what the workload asks for")
+        raise UsageError("none of these servers can run the workload")
     return able
 
 
 def require_conformance(targets: Sequence[Target]) -> dict[str, str]:
-    """Each target's fingerprint; conformance is run where exactly what is there has no verdict.
+    """Each target's fingerprint; conformance is run for targets without an up-to-date verdict.
 
-    What has not passed is refused, and so is what does not answer as the others do.
+    Raises if a target has not passed, or if fingerprints differ.
     """
     unproven = [target for target in targets if passed_as(target) is None]
     if unproven:
-        say(f"conformance first, for what has changed: {', '.join(one.name for one in unproven)}")
+        say(f"checking conformance first: {', '.join(one.name for one in unproven)}")
         prove(unproven)
     found = {target.name: passed_as(target) for target in targets}
     if refused := [name for name, fingerprint in found.items() if fingerprint is None]:
@@ -58,14 +58,14 @@ def require_conformance(targets: Sequence[Target]) -> dict[str, str]:
         )
     whole = {found[target.name] for target in targets if target.server.manifest.parts is None}
     if len(whole) > 1:
-        raise TaskError("these servers do not all answer the same: `just conform all` shows it")
+        raise TaskError("these servers' fingerprints differ: `just conform all` shows them")
     return {name: fingerprint or "" for name, fingerprint in found.items()}
 
 
 def start(
     name: str, workload: Workload, targets: Sequence[Target], services: Services, *, quick: bool
 ) -> Run:
-    """A run that is about to begin."""
+    """Create a run without measurements."""
     fingerprints = require_conformance(targets)
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return Run(
@@ -99,28 +99,31 @@ def _info(target: Target, fingerprint: str) -> ServerInfo:
 
 
 def require_unchanged(run: Run, targets: Sequence[Target]) -> None:
-    """Refuse to go on with a run whose servers are no longer what was measured."""
+    """Raise if the servers of a run have changed since it was started."""
     changed = [
         target.name for target in targets if run.servers[target.name].state != state_of(target)
     ]
     if changed:
         raise UsageError(
-            f"{run.id} cannot go on: {', '.join(changed)} or the suite changed since; start anew"
+            f"{run.id} cannot be resumed: {', '.join(changed)} or the suite has changed since; "
+            "start a new run"
         )
 
 
-def go(run: Run, targets: Sequence[Target], around: Around, progress: Progress) -> None:
-    """Take the turns that are still to be taken; the result is written after each."""
+def measure_all(
+    run: Run, targets: Sequence[Target], context: RunContext, progress: Progress
+) -> None:
+    """Measure the remaining turns; the result is written after each."""
     plan = turns(run.workload, targets)
     done = {(one.target, one.case, one.level, one.repeat) for one in run.measurements}
-    total, passed = sum(turn.seconds for turn in plan), 0.0
+    total, elapsed = sum(turn.seconds for turn in plan), 0.0
     for turn in plan:
-        progress(turn, passed, total)
-        passed += turn.seconds
-        if turn.key in done or _is_out(run, turn.target.name):
+        progress(turn, elapsed, total)
+        elapsed += turn.seconds
+        if turn.key in done or _is_disqualified(run, turn.target.name):
             continue
         try:
-            run.measurements.append(measure(turn, around))
+            run.measurements.append(measure(turn, context))
         except UsageError:
             raise
         except TaskError as error:
@@ -131,12 +134,12 @@ def go(run: Run, targets: Sequence[Target], around: Around, progress: Progress) 
     write(run)
 
 
-def _is_out(run: Run, target: str) -> bool:
+def _is_disqualified(run: Run, target: str) -> bool:
     return any(failure.target == target and failure.disqualifies for failure in run.failures)
 
 
 def _fail(run: Run, turn: Turn, error: TaskError) -> None:
-    """Note a turn without a figure; a server that answers wrongly keeps none at all."""
+    """Record a failed turn; after a wrong response, drop all the server's measurements."""
     wrong = isinstance(error, WrongAnswer)
     if wrong:
         name = turn.target.name

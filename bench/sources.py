@@ -1,4 +1,4 @@
-"""Counters of the data sources: they show that each request had its work done."""
+"""Counters of the data sources, which show that each request used them."""
 
 import json
 import urllib.request
@@ -17,17 +17,17 @@ from harness.services.mongodb import DATABASE
 
 @dataclass(frozen=True)
 class Counter:
-    """One data source."""
+    """The counter of one data source."""
 
     name: SourceName
     url: str
     read: Callable[[], int]
-    """What it has counted so far."""
+    """Reads the current count."""
     per_path: dict[str, int]
-    """What a request for a path costs it at least."""
+    """The fewest operations that a request for a path needs."""
 
     def least(self, paths: Sequence[str], requests: int, threads: int) -> int:
-        """What so many answers cannot have done without, the paths being asked for in turn."""
+        """The fewest operations that this many responses need, with paths requested in order."""
         costs = [self.per_path[path] for path in paths]
         if len(set(costs)) == 1:
             return requests * costs[0]
@@ -36,7 +36,7 @@ class Counter:
 
 
 def counters(paths: Sequence[str], services: Services, request_id: str) -> list[Counter]:
-    """The sources that these paths make use of."""
+    """The counters of the sources that these paths use."""
     uses: dict[SourceName, tuple[str, Callable[[], int]]] = {
         "mongodb": (services.mongodb_url, lambda: _finds(services.mongodb_url)),
         "postgresql": (services.database_url, lambda: _scans(services.database_url)),
@@ -64,7 +64,7 @@ def _cost(source: str, path: str) -> int:
 
 
 def _finds(url: str) -> int:
-    """Find and aggregate commands (serverStatus, opcounters and metrics.commands)."""
+    """The number of find and aggregate commands (serverStatus: opcounters, metrics.commands)."""
     with pymongo.MongoClient[dict[str, object]](url, serverSelectionTimeoutMS=5_000) as client:
         status = client[DATABASE].command("serverStatus")
         commands = status["metrics"]["commands"]
@@ -72,7 +72,8 @@ def _finds(url: str) -> int:
 
 
 def _scans(url: str) -> int:
-    """Scans of the table of agents (PostgreSQL documentation, 27.2.19, pg_stat_all_tables)."""
+    """The number of scans of the agents table (PostgreSQL documentation, 27.2.19,
+    pg_stat_all_tables)."""
     query = (
         "SELECT seq_scan + coalesce(idx_scan, 0) FROM pg_stat_user_tables "
         "WHERE relname = 'agentfeatures'"

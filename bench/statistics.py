@@ -1,4 +1,4 @@
-"""What repeats tell: a median, and how sure it is."""
+"""The median of repeats, and its confidence interval."""
 
 import random
 import statistics
@@ -12,7 +12,7 @@ _SEED = 1
 
 @dataclass(frozen=True)
 class Estimate:
-    """A median with its 95% interval; with one repeat alone there is no interval."""
+    """A median with its 95% interval; a single repeat has none."""
 
     median: float
     low: float | None
@@ -20,14 +20,14 @@ class Estimate:
     repeats: int
 
     def overlaps(self, other: "Estimate") -> bool:
-        """Whether the two cannot be told apart: intervals overlap, or there are none."""
+        """Whether the two cannot be distinguished: their intervals overlap, or one has none."""
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return True
         return self.low <= other.high and other.low <= self.high
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """The median of some repeats with its percentile bootstrap interval.
+    """The median of the repeats, with its percentile bootstrap interval.
 
     Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13. The resampling is
     seeded: the same values always give the same interval.
@@ -42,7 +42,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 @cache
 def _middles(count: int) -> list[tuple[int, int]]:
-    """The ranks around the median of each resample of so many sorted values."""
+    """The two middle ranks of each resample of ``count`` sorted values."""
     draw = random.Random(_SEED)
     drawn = (sorted(draw.choices(range(count), k=count)) for _ in range(_RESAMPLES))
     return [(one[(count - 1) // 2], one[count // 2]) for one in drawn]

@@ -1,4 +1,4 @@
-"""The figures of a run as a terminal shows them."""
+"""Prints the figures of a run to the terminal."""
 
 from itertools import groupby
 
@@ -11,11 +11,11 @@ from bench.result import Run
 from bench.words import at_level, interval_text
 
 SHOWN = ("rate", "p50", "p99", "cpu", "peak")
-"""The figures that are told in short."""
+"""The figures that the summary shows."""
 
 
 def show(run: Run, console: Console) -> None:
-    """Print a table for each case and level, the warnings below it, and what failed."""
+    """Print a table for each case and level, with its warnings, and then the failures."""
     for (case, level), rows in groupby(rows_of(run), key=lambda row: (row.case, row.level)):
         title = f"\n{run.workload_name}, {case}, {at_level(run.workload.load, level)}"
         console.print(Text(title, style="bold"))

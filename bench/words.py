@@ -1,4 +1,4 @@
-"""Numbers and loads as people read them."""
+"""Numbers and loads as text for people."""
 
 from collections.abc import Iterable
 from math import floor, log10
@@ -8,7 +8,7 @@ from bench.workload import UNITS, Case, Load, Settings
 
 
 def figure_text(value: float | None) -> str:
-    """Three significant digits at least, thousands apart; a dash for what is not known."""
+    """At least three significant digits, with thousands separators; a dash if unknown."""
     if value is None:
         return "–"
     if value == 0:
@@ -17,20 +17,20 @@ def figure_text(value: float | None) -> str:
     return f"{value:,.{min(places, 3)}f}"
 
 
-def interval_text(told: Estimate | None) -> str:
-    """``4,100 (4,020 to 4,190)``; without what is not known."""
-    if told is None:
+def interval_text(estimate: Estimate | None) -> str:
+    """``4,100 (4,020 to 4,190)``; unknown parts are left out."""
+    if estimate is None:
         return "–"
-    median = figure_text(told.median)
-    if told.low is None or told.high is None:
+    median = figure_text(estimate.median)
+    if estimate.low is None or estimate.high is None:
         return median
-    return f"{median} ({figure_text(told.low)} to {figure_text(told.high)})"
+    return f"{median} ({figure_text(estimate.low)} to {figure_text(estimate.high)})"
 
 
 def number(value: float) -> str:
-    """The same without zeros at the end."""
-    told = figure_text(value)
-    return told.rstrip("0").rstrip(".") if "." in told else told
+    """Like :func:`figure_text`, without trailing zeros."""
+    text = figure_text(value)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def listed(words: Iterable[str]) -> str:
@@ -46,31 +46,31 @@ def at_level(load: Load, level: float) -> str:
 
 
 def load_words(load: Load) -> str:
-    """The levels of a load, and how long each lasts."""
+    """The levels of a load, and the duration of each."""
     levels = f"{listed(map(number, load.levels))} {UNITS[load.model]}"
     if load.requests:
-        lasting = f"{number(load.requests)} requests in all"
+        duration = f"{number(load.requests)} requests in all"
     elif isinstance(load.duration, list):
-        lasting = f"for {listed(number(one) for one in load.duration)} s"
+        duration = f"for {listed(number(one) for one in load.duration)} s"
     else:
-        lasting = f"for {number(load.duration or 0)} s" + (" each" if len(load.levels) > 1 else "")
+        duration = f"for {number(load.duration or 0)} s" + (" each" if len(load.levels) > 1 else "")
     calls = f", {load.calls} requests each" if load.model == "connection rate" else ""
-    return f"{levels}{calls}, {lasting}"
+    return f"{levels}{calls}, {duration}"
 
 
 def settings_words(settings: Settings | dict[str, str]) -> str:
     """``WORKERS=1 THREADS=2``."""
-    return " ".join(f"{name}={value}" for name, value in settings.items()) or "as they come"
+    return " ".join(f"{name}={value}" for name, value in settings.items()) or "defaults"
 
 
 def case_words(case: Case) -> str:
-    """``2 workers: WORKERS=2``; settings that are a case's name are not said twice."""
+    """``2 workers: WORKERS=2``, or just the settings if the case is named after them."""
     settings = settings_words(case.settings)
     return settings if settings == case.name else f"{case.name}: {settings}"
 
 
 def warmup_words(seconds: float | None) -> str:
-    """What comes before each measurement."""
+    """The warm-up before each measurement."""
     if seconds is None:
-        return "after as much load as each server needs to warm up"
-    return f"after {number(seconds)} s of load" if seconds else "without load before"
+        return "after the warm-up that the server's manifest sets"
+    return f"after {number(seconds)} s of warm-up" if seconds else "without warm-up"

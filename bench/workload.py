@@ -1,4 +1,4 @@
-"""Workloads: what is asked of servers, under which load, how often."""
+"""Workloads: the requests, the load, and the number of repeats."""
 
 import tomllib
 from pathlib import Path
@@ -21,7 +21,7 @@ UNITS: dict[str, str] = {
     "connection rate": "connections/s",
     "constant rate": "requests/s",
 }
-"""What a level counts, by load model."""
+"""The unit of a level, by load model."""
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
@@ -36,26 +36,26 @@ class _Model(BaseModel):
 
 
 class Load(_Model):
-    """A load model, and how much of it.
+    """A load model and its parameters.
 
-    - ``closed``: as many connections as the level says; each sends its next request once it has the
-      answer. Ends after ``duration`` seconds, or after ``requests`` in all.
-    - ``connection rate``: the level is how many connections are opened each second, for
-      ``duration`` seconds; each makes ``calls`` requests, one after the other, and closes.
-    - ``constant rate``: the level is how many requests are due each second, for ``duration``
-      seconds, whatever the server does. Latency counts from when a request was due.
+    - ``closed``: the level is the number of connections; each sends its next request after the
+      response to the last. Ends after ``duration`` seconds, or after ``requests`` in total.
+    - ``connection rate``: the level is the number of connections opened per second, for
+      ``duration`` seconds; each sends ``calls`` requests, one after another, and closes.
+    - ``constant rate``: the level is the number of requests scheduled per second, for ``duration``
+      seconds, whatever the server does. Latency counts from a request's scheduled start.
     """
 
     model: Model
     levels: list[Level] = Field(min_length=1)
     duration: Positive | list[Positive] | None = None
-    """Seconds of each level, or of all."""
+    """Seconds: one number for all levels, or one for each."""
     requests: Count | None = None
-    """Closed model: how many in all, in place of a duration."""
+    """Closed model: the total number of requests, instead of a duration."""
     calls: Count = 10
-    """Connection rate: requests a connection."""
+    """Connection rate: requests per connection."""
     timeout: Positive = 5.0
-    """Seconds after which a request counts as an error."""
+    """Seconds after which a request counts as failed."""
     threads: Count = 1
     """Threads or processes of the load generator."""
 
@@ -64,7 +64,7 @@ class Load(_Model):
         if (self.duration is None) == (self.requests is None):
             raise ValueError("give either duration or requests")
         if self.requests and self.model != "closed":
-            raise ValueError("requests are for the closed model")
+            raise ValueError("requests is only for the closed model")
         if isinstance(self.duration, list) and len(self.duration) != len(self.levels):
             raise ValueError("duration needs as many members as levels, or one number")
         if self.model != "constant rate" and any(level % 1 for level in self.levels):
@@ -82,21 +82,21 @@ class Load(_Model):
 
 
 class Images(_Model):
-    """The generated images, in random order, in place of a list of paths."""
+    """The generated images, requested in random order, instead of a list of paths."""
 
     endpoint: Literal["/files", "/gridfs"]
     count: Count = 10_000
 
 
 class Case(_Model):
-    """One way in which every server is set; each is measured in full."""
+    """Settings for every server; each case is measured in full."""
 
     name: Text
     settings: Settings = {}
 
 
 class Changes(_Model):
-    """What ``--quick`` and the command line put in place of a workload's own numbers."""
+    """Numbers with which ``--quick`` and the command line override those of a workload."""
 
     levels: list[Level] | None = None
     duration: Positive | list[Positive] | None = None
@@ -110,23 +110,23 @@ class Changes(_Model):
 
 
 class Workload(_Model):
-    """All that is needed to repeat a measurement."""
+    """Everything that is needed to repeat a measurement."""
 
     title: Text
     about: Text
-    """What it tells, and which published run it repeats."""
+    """What it measures, and which published run it repeats."""
     paths: list[Annotated[str, Field(pattern=r"^/")]] = []
-    """What is requested, in turn."""
+    """Request targets, in order."""
     images: Images | None = None
     servers: list[Text] = Field(default=["all"], min_length=1)
-    """What is measured unless the command line says otherwise."""
+    """The servers to measure if the command line names none."""
     load: Load
     case: list[Case] = Field(default=[Case(name="1 worker", settings={"WORKERS": "1"})])
     repeats: Count = 3
     warmup: Annotated[float, Field(ge=0)] | None = None
-    """Seconds of load before measuring; None for as long as each server's manifest says."""
+    """Seconds of load before measuring; None to use each server's manifest."""
     samples: Annotated[float, Field(ge=0)] = 4.0
-    """Responses a second that are compared with the contract while the load runs."""
+    """Responses per second that are compared with the contract during the load."""
     quick: Changes
 
     @field_validator("paths")
@@ -137,35 +137,35 @@ class Workload(_Model):
         return paths
 
     @model_validator(mode="after")
-    def _asks_for_something(self) -> "Workload":
+    def _has_requests_and_distinct_cases(self) -> "Workload":
         if bool(self.paths) == bool(self.images):
             raise ValueError("give either paths or images")
         names = [case.name for case in self.case]
         if len(set(names)) < len(names):
-            raise ValueError("two cases have one name")
+            raise ValueError("two cases have the same name")
         return self
 
     @property
     def parts(self) -> set[str]:
-        """The parts of the contract that it needs."""
+        """The parts of the contract that it requests."""
         paths = [self.images.endpoint] if self.images else self.paths
         return {part_of(path) for path in paths}
 
     def changed(self, changes: Changes) -> "Workload":
-        """The workload with some of its numbers replaced, checked again."""
-        told = changes.model_dump(exclude_none=True)
+        """The workload with some numbers replaced, validated again."""
+        given = changes.model_dump(exclude_none=True)
         own = self.model_dump()
         load = own["load"]
-        if "duration" in told:
+        if "duration" in given:
             load["requests"] = None
-        if "requests" in told:
+        if "requests" in given:
             load["duration"] = None
-        if "levels" in told and "duration" not in told and isinstance(load["duration"], list):
+        if "levels" in given and "duration" not in given and isinstance(load["duration"], list):
             load["duration"] = load["duration"][0]
-        load |= {name: told[name] for name in told if name in Load.model_fields}
-        own |= {name: told[name] for name in ("repeats", "warmup") if name in told}
-        if "images" in told and own["images"]:
-            own["images"]["count"] = told["images"]
+        load |= {name: given[name] for name in given if name in Load.model_fields}
+        own |= {name: given[name] for name in ("repeats", "warmup") if name in given}
+        if "images" in given and own["images"]:
+            own["images"]["count"] = given["images"]
         return _checked(own, "the changed workload")
 
 
@@ -179,7 +179,7 @@ def part_of(path: str) -> str:
 
 
 def load_workload(name: str) -> Workload:
-    """Read and check a workload, by its name or its path; an error names each wrong field."""
+    """Read and validate a workload, by name or path; errors name each wrong field."""
     path = Path(name) if name.endswith(".toml") else WORKLOADS / f"{name}.toml"
     try:
         return _checked(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
@@ -191,12 +191,12 @@ def load_workload(name: str) -> Workload:
 
 
 def workload_names() -> list[str]:
-    """The workloads that come with the repository."""
+    """The workloads in the repository."""
     return sorted(path.stem for path in WORKLOADS.glob("*.toml"))
 
 
-def _checked(told: dict[str, Any], where: str) -> Workload:
+def _checked(values: dict[str, Any], where: str) -> Workload:
     try:
-        return Workload.model_validate(told)
+        return Workload.model_validate(values)
     except ValidationError as error:
         raise UsageError(f"{where}: {describe(error, 'workload')}") from error

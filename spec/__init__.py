@@ -1,4 +1,4 @@
-"""The contract: `openapi.yaml`, and the fixtures that databases and folders are filled from."""
+"""The contract: `openapi.yaml`, and the fixtures for databases and folders."""
 
 from spec.content import (
     AGENTS_QUERY,

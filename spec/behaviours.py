@@ -1,4 +1,4 @@
-"""The questions that are asked of every stack: `behaviours.toml`."""
+"""The questions about the behaviour of every stack, from `behaviours.toml`."""
 
 import tomllib
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ BEHAVIOURS = ROOT / "behaviours.toml"
 
 Rating = Literal["good", "plain", "risky"]
 CLOSES = "closes after each response"
-"""The answer, to what is asked as a second request, of a server that takes no second one."""
+"""The answer of a server without keep-alive to questions about the second request."""
 
 SECOND = ("refusals", "smuggling")
 """Groups whose questions are also asked as the second request of a connection."""
@@ -20,7 +20,7 @@ SECOND = ("refusals", "smuggling")
 
 @dataclass(frozen=True)
 class Answer:
-    """One of the answers that a question can have."""
+    """A possible answer to a question."""
 
     rating: Rating
     why: str
@@ -28,23 +28,23 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """Something that the stack decides, and not the contract."""
+    """A question about behaviour that the contract leaves to the stack."""
 
     id: str
     group: str
     text: str
     source: str
-    """The RFC section or document that says what is right."""
+    """The RFC section or document that defines the right behaviour."""
     answers: dict[str, Answer]
 
 
 @cache
 def questions() -> dict[str, Question]:
-    """Every question by its id, in the order of the document."""
+    """All questions by id, in the order of the document."""
     found: dict[str, Question] = {}
     for question in _read(tomllib.loads(BEHAVIOURS.read_text(encoding="utf-8"))):
         if question.id in found:
-            raise ValueError(f"{BEHAVIOURS.name}: {question.id} is there twice")
+            raise ValueError(f"{BEHAVIOURS.name}: {question.id} is defined twice")
         found[question.id] = question
     return found
 
@@ -59,10 +59,10 @@ def _read(document: dict[str, dict[str, dict[str, object]]]) -> Iterator[Questio
 
 
 def _as_second(entry: dict[str, Any]) -> dict[str, Any]:
-    """What another place in the connection changes of a question."""
+    """The question about the second request of a connection."""
     return {
         "question": f"{entry['question']} As the second request of its connection.",
-        "answers": {**entry["answers"], CLOSES: {"plain": "A connection has one request."}},
+        "answers": {**entry["answers"], CLOSES: {"plain": "Each connection serves one request."}},
     }
 
 
@@ -73,6 +73,6 @@ def _question(
     for answer, rating in answers.items():
         ((name, why),) = rating.items()
         if name not in get_args(Rating):
-            raise ValueError(f"{BEHAVIOURS.name}: {group}.{id}: {answer}: no such rating: {name}")
+            raise ValueError(f"{BEHAVIOURS.name}: {group}.{id}: {answer}: unknown rating: {name}")
         rated[answer] = Answer(cast(Rating, name), why)
     return Question(id, group, question, source, rated)

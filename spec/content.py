@@ -1,4 +1,4 @@
-"""What a correct server answers, computed from the fixtures."""
+"""The content of correct responses, computed from the fixtures."""
 
 import hashlib
 import json
@@ -54,7 +54,7 @@ FILE_TYPES = {
     ".txt": "text/plain",
     ".html": "text/html",
 }
-"""The type and subtype of `/files`, by extension; others are the stack's own."""
+"""The type and subtype of `/files`, by extension; the stack decides others."""
 
 
 @cache
@@ -64,7 +64,7 @@ def openapi() -> dict[str, Any]:
 
 
 def articles() -> list[dict[str, Any]]:
-    """Return the documents of the collection, members in stored order, `_id` as 24 hex digits."""
+    """Return the collection's documents: members in stored order, `_id` as 24 hex digits."""
     return cast(list[dict[str, Any]], json.loads(ARTICLES.read_text(encoding="utf-8")))
 
 
@@ -82,27 +82,27 @@ def agents() -> list[dict[str, str | None]]:
 
 
 def files() -> dict[str, bytes]:
-    """Return the content of each file by name, as `/files` and `/gridfs` serve it."""
+    """Return the content of each file that `/files` and `/gridfs` serve, by name."""
     return _contents(FILES)
 
 
 def revisions() -> dict[str, bytes]:
-    """Return the older GridFS revisions by name: they are stored before those of `files()`."""
+    """Return the older GridFS revisions by name; they are stored before those of `files()`."""
     return _contents(REVISIONS)
 
 
 def content_type(name: str) -> str:
-    """Return the `metadata.contentType` that a GridFS file is stored with, from its name alone."""
+    """Return the `metadata.contentType` of a GridFS file, which depends only on its name."""
     return STORED_TYPES.get(Path(name).suffix, "application/octet-stream")
 
 
 def upstream_result(call: int) -> dict[str, object]:
-    """Return what the upstream of `/slow_api` answers to its call of this number."""
+    """Return the upstream's response to the call of `/slow_api` with this number."""
     return {"call": call, "token": hashlib.sha256(f"call {call}".encode()).hexdigest()[:16]}
 
 
 def json_body(value: object) -> bytes:
-    """Encode `value` as the contract does: compact, UTF-8 unescaped, members in their order."""
+    """Encode `value` as the contract requires: compact, unescaped UTF-8, members in order."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
@@ -113,7 +113,7 @@ def problem(status: int, detail: str | None = None) -> bytes:
 
 
 def fingerprint() -> str:
-    """Return a SHA-256 over all of this folder, in hex: it changes when the contract does."""
+    """Return a SHA-256 of this folder, in hex, which changes with the contract."""
     digest = hashlib.sha256()
     paths = (path for path in ROOT.rglob("*") if path.is_file() and not _generated(path))
     for name, path in sorted((path.relative_to(ROOT).as_posix(), path) for path in paths):

@@ -1,4 +1,4 @@
-"""The right answer to a request, worked out from the contract and its fixtures alone."""
+"""The correct response to a request, computed only from the contract and its fixtures."""
 
 import re
 from collections.abc import Mapping
@@ -24,14 +24,14 @@ PROBLEM = "application/problem+json"
 
 @dataclass(frozen=True)
 class Expected:
-    """What a right answer is."""
+    """A correct response."""
 
     status: int
     media_type: str | None
-    """As :mod:`spec.media_types` compares it; None where any will do."""
+    """To be compared with :mod:`spec.media_types`; None if any is correct."""
     body: bytes
     detail: bool = False
-    """Whether a problem may say more in a ``detail``."""
+    """Whether the problem details may have a ``detail``."""
 
 
 class _Bad(Exception):
@@ -39,10 +39,10 @@ class _Bad(Exception):
 
 
 def expected(target: str, stored: Mapping[str, bytes] | None = None) -> Expected:
-    """The right answer to ``GET target``.
+    """The correct response to ``GET target``.
 
-    ``stored`` are the files that are served, by name: the fixtures unless given. Targets whose
-    answer the contract leaves to the stack, such as ``/sleep?ms=+5``, have no right answer.
+    ``stored`` are the files that are served, by name; the default is the fixtures. Targets that
+    the contract leaves to the stack, such as ``/sleep?ms=+5``, have no correct response.
     """
     path, _, query = target.partition("?")
     parameters = dict(parse_qsl(query, keep_blank_values=True))

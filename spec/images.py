@@ -18,7 +18,7 @@ NOISE = 0x3F
 
 def image(index: int, seed: int = 1) -> bytes:
     """Return image `index` of the set that `seed` names, as a PNG of 5 to 60 KB."""
-    # Of `random`, only `random()` and `getrandbits()`: the others may change with a Python version.
+    # Use only `random()` and `getrandbits()`: other methods may change between Python versions.
     generator = random.Random(f"{seed}/{index}")
     size = SMALLEST + int(generator.random() * (LARGEST - SMALLEST))
     width = int(math.isqrt(size // 3) * (0.75 + generator.random() / 2))
@@ -32,7 +32,7 @@ def write_images(
     seed: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> None:
-    """Write `00000.png` and on to `folder`, keeping what an interrupted run left there.
+    """Write `00000.png` and so on to `folder`, keeping the files of an interrupted run.
 
     `progress` is called after each image with the number of images in place.
     """
@@ -49,7 +49,7 @@ def write_images(
 
 
 def _scanlines(generator: random.Random, width: int, height: int) -> bytes:
-    """Draw a diagonal gradient under noise; no byte overflows, so one addition does them all."""
+    """Draw a diagonal gradient with noise; no byte overflows, so one addition adds all bytes."""
     first, last = generator.getrandbits(24).to_bytes(3), generator.getrandbits(24).to_bytes(3)
     steps = width + height
     ramp = bytes(
@@ -79,7 +79,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _stored(data: bytes) -> bytes:
-    """Wrap `data` as zlib does at level 0, without leaving the block sizes to zlib's version."""
+    """Wrap `data` like zlib at level 0, but with block sizes that do not depend on its version."""
     blocks = [data[start : start + STORED_BLOCK] for start in range(0, len(data), STORED_BLOCK)]
     headers = (
         struct.pack("<BHH", number == len(blocks), len(block), len(block) ^ 0xFFFF)

@@ -1,10 +1,10 @@
-"""Media types, compared as RFC 9110 section 8.3 compares them."""
+"""Compares media types as in RFC 9110, section 8.3."""
 
 from email.message import Message
 
 
 def parse(value: str) -> tuple[str, str | None]:
-    """The type and subtype in lower case, and the charset in lower case if there is one."""
+    """The type and subtype, and the charset if there is one, in lower case."""
     message = Message()
     message["Content-Type"] = value
     charset = message.get_param("charset")
@@ -12,10 +12,10 @@ def parse(value: str) -> tuple[str, str | None]:
 
 
 def compared(value: str | None, expected: str | None) -> str | None:
-    """What of ``value`` counts where ``expected`` is due; equal to :func:`canonical` if it will do.
+    """The significant part of ``value``; it matches if it equals ``canonical(expected)``.
 
-    A charset counts where ``expected`` has one, and for JSON where it is not UTF-8 (RFC 8259,
-    section 8.1). Nothing counts where ``expected`` is None.
+    A charset is significant if ``expected`` has one, and for JSON if it is not UTF-8 (RFC 8259,
+    section 8.1). If ``expected`` is None, nothing is significant.
     """
     if value is None or expected is None:
         return None
@@ -27,5 +27,5 @@ def compared(value: str | None, expected: str | None) -> str | None:
 
 
 def canonical(expected: str | None) -> str | None:
-    """What :func:`compared` gives for a value that will do."""
+    """The result of :func:`compared` for a matching value."""
     return compared(expected, expected)

@@ -1,4 +1,4 @@
-"""What has not passed is not measured, and what goes wrong under load gives no figure."""
+"""Servers that have not passed are not measured, and wrong responses under load give no figure."""
 
 import json
 import os
@@ -15,9 +15,9 @@ from playwright.sync_api import Browser
 
 import spec
 from bench import result
-from bench.measure import Around
+from bench.measure import RunContext
 from bench.result import Run, find, read, schema
-from bench.run import go, require_conformance, start
+from bench.run import measure_all, require_conformance, start
 from bench.workload import Changes, Workload, load_workload
 from harness.catalog import Target, find_target
 from harness.errors import TaskError
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module")
-def around() -> Iterator[Services]:
+def backing() -> Iterator[Services]:
     with backing_services() as held:
         yield held
 
@@ -42,7 +42,7 @@ def wrong() -> Target:
 
 @pytest.fixture
 def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file that names the fault of the wrong server."""
+    """The file that selects the wrong server's fault."""
     path = tmp_path / "fault"
     path.write_text("")
     monkeypatch.setenv("FAULT_FILE", str(path))
@@ -56,14 +56,14 @@ def workload(path: str, levels: list[float]) -> Workload:
     return plain.model_copy(update={"paths": [path], "samples": 10.0})
 
 
-def measured(target: Target, around: Services, what: Workload) -> Run:
-    made = start("test", what, [target], around, quick=True)
-    go(made, [target], Around(what, around, spec.FILES, what.paths), lambda *_: None)
+def measured(target: Target, backing: Services, plan: Workload) -> Run:
+    made = start("test", plan, [target], backing, quick=True)
+    measure_all(made, [target], RunContext(plan, backing, spec.FILES, plan.paths), lambda *_: None)
     return made
 
 
 def test_a_wrong_byte_is_not_measured(
-    wrong: Target, around: Services, faults: Path, monkeypatch: pytest.MonkeyPatch
+    wrong: Target, backing: Services, faults: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("conformance.verdict.RUN", faults.parent)
     faults.write_text("index-other-byte")
@@ -72,7 +72,7 @@ def test_a_wrong_byte_is_not_measured(
 
 
 @pytest.mark.parametrize(
-    ("fault", "path", "levels", "told"),
+    ("fault", "path", "levels", "message"),
     [
         ("", "/mongo", [5, 30], ""),
         ("wrong-under-load", "/index", [5], ""),
@@ -83,21 +83,21 @@ def test_a_wrong_byte_is_not_measured(
 )
 def test_wrong_under_load(
     wrong: Target,
-    around: Services,
+    backing: Services,
     faults: Path,
     fault: str,
     path: str,
     levels: list[float],
-    told: str,
+    message: str,
 ) -> None:
     require_conformance([wrong])
     faults.write_text(fault)
-    made = measured(wrong, around, workload(path, levels))
+    made = measured(wrong, backing, workload(path, levels))
     assert made.complete
-    if told:
+    if message:
         assert made.measurements == []
         assert made.failures[-1].disqualifies
-        assert told in made.failures[-1].why
+        assert message in made.failures[-1].why
     else:
         assert made.failures == []
         assert len(made.measurements) == len(levels) * 2
@@ -109,19 +109,18 @@ def test_wrong_under_load(
             assert one.memory.peak >= one.memory.rest > 0
 
 
-def ids(text: str) -> str:
+def id_of(text: str) -> str:
     found = re.search(r"results/([\w.-]+)\.json", text)
     assert found, text
     return found[1]
 
 
 def test_a_quick_bench_of_two_servers(tmp_path: Path, chromium: Browser) -> None:
-    words = ("mongo-small", "--quick", "--case", "WORKERS=1", "tornado", "aiohttp/aiohttp")
-    done = run("bench", *words, timeout=500)
+    arguments = ("mongo-small", "--quick", "--case", "WORKERS=1", "tornado", "aiohttp/aiohttp")
+    done = run("bench", *arguments, timeout=500)
     assert done.returncode == 0, done.stderr
-    path = ROOT / "results" / f"{ids(done.stderr)}.json"
-    told = json.loads(path.read_text())
-    jsonschema.validate(told, schema())
+    path = ROOT / "results" / f"{id_of(done.stderr)}.json"
+    jsonschema.validate(json.loads(path.read_text()), schema())
     made = read(path)
     assert made.complete
     assert {one.target for one in made.measurements} == {"tornado/tornado", "aiohttp/aiohttp"}
@@ -146,11 +145,11 @@ def test_a_quick_bench_of_two_servers(tmp_path: Path, chromium: Browser) -> None
     page.context.close()
 
 
-def test_compare_tells_a_regression(
-    tmp_path: Path, around: Services, wrong: Target, faults: Path
+def test_compare_finds_a_regression(
+    tmp_path: Path, backing: Services, wrong: Target, faults: Path
 ) -> None:
     require_conformance([wrong])
-    made = measured(wrong, around, workload("/index", [5]))
+    made = measured(wrong, backing, workload("/index", [5]))
     slower = made.model_copy(deep=True)
     for one in slower.measurements:
         one.rate /= 2
@@ -169,10 +168,10 @@ def test_compare_tells_a_regression(
     assert "schema_version is 2" in refused.stderr
 
 
-def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
-    words = ["./just", "bench", "text", "--quick", "--repeats", "4", "tornado"]
+def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
+    arguments = ["./just", "bench", "text", "--quick", "--repeats", "4", "tornado"]
     with (tmp_path / "log").open("w") as log:
-        task = subprocess.Popen(words, cwd=ROOT, stderr=log, start_new_session=True)
+        task = subprocess.Popen(arguments, cwd=ROOT, stderr=log, start_new_session=True)
     before = time.time()
     try:
         while True:
@@ -196,26 +195,26 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     assert [one.repeat for one in ended.measurements] == [1, 2, 3, 4]
     again = run("bench", "--resume", stopped.id)
     assert again.returncode == 2
-    assert "was finished" in again.stderr
+    assert "is already finished" in again.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("arguments", "message"),
     [
         (("txt",), "did you mean text"),
         ((), "give a WORKLOAD"),
         (("text", "tornadoo"), "did you mean tornado"),
-        (("mongo-small", "nginx"), "none of these servers serves what the workload asks for"),
-        (("text", "--levels", "many", "tornado"), "--levels: 'many' is no list of numbers"),
+        (("mongo-small", "nginx"), "none of these servers can run the workload"),
+        (("text", "--levels", "many", "tornado"), "--levels: 'many' is not a list of numbers"),
         (("text", "--repeats", "0", "tornado"), "--repeats"),
         (("text", "--case", "WORKERS", "tornado"), "--case: 'WORKERS' is not of the form"),
         (("text", "--case", "WORKERS=x", "tornado"), "--case: settings.WORKERS"),
-        (("--resume", "last", "--levels", "3"), "a run goes on as it was begun"),
+        (("--resume", "last", "--levels", "3"), "a run is resumed with its own numbers"),
         (("--resume", "nothing"), "there is no result 'nothing'"),
     ],
 )
-def test_bad_usage(words: tuple[str, ...], told: str) -> None:
-    done = run("bench", *words)
+def test_bad_usage(arguments: tuple[str, ...], message: str) -> None:
+    done = run("bench", *arguments)
     assert done.returncode == 2, done.stderr
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""The constant-rate load against servers that stall, fail and close."""
+"""The constant-rate load against servers that stall, fail and close connections."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from bench.generators import locust
-from bench.generators.order import Order, Outcome
+from bench.generators.load import LoadResult, LoadSpec
 from bench.result import Errors
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
@@ -38,7 +38,7 @@ def _locust() -> None:
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer as the path says, over and over."""
+    """Answer requests as their paths say."""
     with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
         while True:
             path = (await reader.readuntil(b"\r\n\r\n")).split()[1]
@@ -52,7 +52,7 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 async def freeze() -> None:
-    """Stand still at the end of every period."""
+    """Block the event loop at the end of every period."""
     loop = asyncio.get_running_loop()
     start = loop.time()
     while True:
@@ -63,7 +63,7 @@ async def freeze() -> None:
 
 @contextlib.contextmanager
 def serving(background: Background | None = None) -> Iterator[int]:
-    """Serve in a thread; gives the port."""
+    """Serve in a thread; yield the port."""
     loop = asyncio.new_event_loop()
 
     async def start() -> tuple[asyncio.Server, int]:
@@ -87,8 +87,8 @@ def serving(background: Background | None = None) -> Iterator[int]:
         loop.close()
 
 
-def order(folder: Path, port: int, *paths: str, **changes: Any) -> Order:
-    told: dict[str, Any] = {
+def load_spec(folder: Path, port: int, *paths: str, **changes: Any) -> LoadSpec:
+    defaults: dict[str, Any] = {
         "url": f"http://127.0.0.1:{port}",
         "paths": paths,
         "random": False,
@@ -102,17 +102,17 @@ def order(folder: Path, port: int, *paths: str, **changes: Any) -> Order:
         "headers": {},
         "folder": folder,
     }
-    return Order(**told | changes)
+    return LoadSpec(**defaults | changes)
 
 
 def details(output: str) -> dict[str, Any]:
     """The line of JSON that Locust prints."""
-    told: dict[str, Any] = json.loads(next(x for x in output.splitlines() if x.startswith("{")))
-    return told
+    found: dict[str, Any] = json.loads(next(x for x in output.splitlines() if x.startswith("{")))
+    return found
 
 
 def naive_p95(port: int, seconds: float) -> float:
-    """What one client finds that waits for its answers before it goes on, in milliseconds."""
+    """The 95th percentile, in milliseconds, for a client that waits for each response."""
     client = http.client.HTTPConnection("127.0.0.1", port)
     took = []
     until = time.monotonic() + seconds
@@ -126,82 +126,82 @@ def naive_p95(port: int, seconds: float) -> float:
     return sorted(took)[int(0.95 * len(took))]
 
 
-def stalled(folder: Path) -> tuple[Outcome, float]:
-    """What Locust finds of a server that freezes, and at the same time the naive client."""
+def stalled(folder: Path) -> tuple[LoadResult, float]:
+    """The result of Locust for a server that freezes, and that of a naive client meanwhile."""
     naive: list[float] = []
     with serving(freeze) as port:
         waiting = threading.Thread(target=lambda: naive.append(naive_p95(port, 3 * PERIOD)))
         waiting.start()
-        outcome = locust.generate(order(folder, port, "/", duration=3 * PERIOD))
+        result = locust.generate(load_spec(folder, port, "/", duration=3 * PERIOD))
         waiting.join()
-    return outcome, naive[0]
+    return result, naive[0]
 
 
 def test_a_stall_is_not_hidden(tmp_path: Path) -> None:
-    """A quarter of the requests falls into a freeze, and waits for what is left of it."""
+    """A quarter of the requests start during a freeze, and wait until its end."""
     theory = pytest.approx({"p90": 600, "p95": 800, "p99": 960}, rel=0.12)
     for _ in range(3):
-        outcome, naive = stalled(tmp_path)
-        told = details(outcome.output)
-        found = {name: told["latency"][name] for name in ("p90", "p95", "p99")}
-        if found == theory or told["lag"]["p99"] < 50:
-            break  # else this machine had no time to send them: that proves nothing
-    assert outcome.requests == 200 * 3 * PERIOD
-    assert outcome.errors.total == 0
-    assert outcome.seconds == pytest.approx(3 * PERIOD, abs=FREEZE)
+        result, naive = stalled(tmp_path)
+        printed = details(result.output)
+        found = {name: printed["latency"][name] for name in ("p90", "p95", "p99")}
+        if found == theory or printed["lag"]["p99"] < 50:
+            break  # otherwise this machine was too busy to send them on time: try again
+    assert result.requests == 200 * 3 * PERIOD
+    assert result.errors.total == 0
+    assert result.seconds == pytest.approx(3 * PERIOD, abs=FREEZE)
     assert found == theory
-    assert outcome.latency is not None
-    assert outcome.latency.p99 == found["p99"]
+    assert result.latency is not None
+    assert result.latency.p99 == found["p99"]
     assert naive < 200
 
 
 def test_errors_by_kind(tmp_path: Path) -> None:
-    """Of two processes, whose CPU time counts."""
+    """With two processes, whose CPU time counts too."""
     paths = ("/", "/closed", "/wrong", "/late", "/")
     with serving() as port:
-        outcome = locust.generate(order(tmp_path, port, *paths, timeout=0.5, threads=2))
-    assert outcome.errors == Errors(read=40, status=40, timeout=40)
-    assert outcome.requests == 80
-    assert outcome.cpu > details(outcome.output)["cpu"] > 0
-    assert outcome.seconds == pytest.approx(1.5, abs=0.4)
+        result = locust.generate(load_spec(tmp_path, port, *paths, timeout=0.5, threads=2))
+    assert result.errors == Errors(read=40, status=40, timeout=40)
+    assert result.requests == 80
+    assert result.cpu > details(result.output)["cpu"] > 0
+    assert result.seconds == pytest.approx(1.5, abs=0.4)
 
 
 def test_refused_connections(tmp_path: Path) -> None:
-    outcome = locust.generate(order(tmp_path, free_port(), "/"))
-    assert outcome.errors == Errors(connect=200)
-    assert (outcome.requests, outcome.latency) == (0, None)
+    result = locust.generate(load_spec(tmp_path, free_port(), "/"))
+    assert result.errors == Errors(connect=200)
+    assert (result.requests, result.latency) == (0, None)
 
 
 def test_workers_that_others_start(tmp_path: Path) -> None:
-    """As on other machines: they get the locustfile and the load from the master."""
+    """As on other machines: workers get the locustfile and the load from the master."""
     options = locust.worker_options("127.0.0.1", 2)
     with serving() as port, (tmp_path / "worker").open("w") as log:
         worker = spawn([*locust.program(), *options], cwd=tmp_path, env=os.environ, output=log)
         try:
-            asked = order(tmp_path, port, "/", "/wrong", threads=2)
-            outcome = locust.generate(asked, workers=["127.0.0.1"])
+            load = load_spec(tmp_path, port, "/", "/wrong", threads=2)
+            result = locust.generate(load, workers=["127.0.0.1"])
             assert worker.wait(20) == 0
         finally:
             stop(worker)
-    assert outcome.requests == 100
-    assert outcome.errors == Errors(status=100)
+    assert result.requests == 100
+    assert result.errors == Errors(status=100)
 
 
 def test_the_command_for_other_machines() -> None:
-    told = locust.commands(["127.0.0.1"], 2)["127.0.0.1"]
-    assert "--processes 2 --master-host 127.0.0.1" in told
+    command = locust.commands(["127.0.0.1"], 2)["127.0.0.1"]
+    assert "--processes 2 --master-host 127.0.0.1" in command
 
 
 def test_a_server_out_of_reach_of_the_workers(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="out of reach"):
-        locust.generate(order(tmp_path, 1, "/"), workers=["192.0.2.1"])
+        locust.generate(load_spec(tmp_path, 1, "/"), workers=["192.0.2.1"])
 
 
 def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from bench.generators import locust; "
-        "from tests.test_constant_rate import order; "
-        "locust.generate(order(Path(sys.argv[1]), 9, '/', duration=60.0, threads=2))"
+        "from tests.test_constant_rate import load_spec; "
+        "locust.generate(load_spec(Path(sys.argv[1]), 9, '/', duration=60.0, threads=2))"
     )
     log = tmp_path / "log"
     with log.open("w") as output:
@@ -215,7 +215,7 @@ def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
 
 
 def mine(folder: Path) -> list[psutil.Process]:
-    """Processes that were started with a folder among their arguments."""
+    """Processes that have a folder among their arguments."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):

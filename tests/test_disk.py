@@ -93,6 +93,7 @@ def test_a_clone_that_cannot_be_written(tmp_path: Path) -> None:
     read_only.mkdir()
     for name in ("just", "Justfile"):
         shutil.copy(ROOT / name, clone)
+    shutil.copytree(ROOT / "requirements", clone / "requirements")
     bind = ["mount", "--bind", "-o", "ro", str(clone), str(read_only)]
     if os.geteuid() != 0 or subprocess.run(bind, check=False).returncode:
         pytest.skip("only root can mount")

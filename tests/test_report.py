@@ -1,4 +1,4 @@
-"""The report: what it is made of, and where it goes."""
+"""The report's files, and the runs that it shows."""
 
 from itertools import count
 from pathlib import Path
@@ -19,7 +19,7 @@ from tests.runs import SERVERS, a_run
 pytestmark = [pytest.mark.timeout(300), pytest.mark.quick]
 
 
-def test_every_chart_is_a_picture_too(tmp_path: Path) -> None:
+def test_every_chart_is_an_image_file_too(tmp_path: Path) -> None:
     short = a_run("json", levels=(10,), cases=("1 worker",))
     folder = write_report([a_run(), short], tmp_path / "report").parent
     names = {path.stem for path in folder.glob("*.png")}
@@ -33,7 +33,7 @@ def test_every_chart_is_a_picture_too(tmp_path: Path) -> None:
     assert all(target in picture for target in SERVERS)
 
 
-def test_it_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_written_atomically(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "report"
     short = a_run(levels=(10,), cases=("1 worker",))
     page = write_report([short], folder)
@@ -83,10 +83,10 @@ def test_without_names_it_shows_the_newest_complete_runs(
     assert done.exit_code == 0, done.output
     page = tmp_path / "report" / "index.html"
     assert done.stdout.strip() == str(page)
-    told = page.read_text()
-    assert "the new one" in told
-    assert "the old one" not in told
-    assert "the one that was stopped" not in told
+    text = page.read_text()
+    assert "the new one" in text
+    assert "the old one" not in text
+    assert "the one that was stopped" not in text
     named = CliRunner().invoke(main, ["run-1", "run-3", "--output", str(tmp_path / "other")])
     assert named.exit_code == 0, named.output
     both = (tmp_path / "other" / "index.html").read_text()
@@ -94,7 +94,7 @@ def test_without_names_it_shows_the_newest_complete_runs(
     assert "the one that was stopped" in both
 
 
-def test_ties_are_groups_in_which_all_overlap() -> None:
+def test_the_intervals_of_a_group_all_overlap() -> None:
     def between(low: float, high: float) -> Estimate:
         return Estimate((low + high) / 2, low, high, 3)
 

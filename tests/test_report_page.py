@@ -1,4 +1,4 @@
-"""The report's page, as a browser shows it."""
+"""The report's page in a browser."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ NASTY = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of a whole run and of a short one."""
+    """A report of a full run and a short one."""
     single = a_run("json", levels=(10,), cases=("1 worker",), repeats=1, complete=False)
     return write_report([a_run(), single], tmp_path_factory.mktemp("results") / "report")
 
@@ -86,9 +86,9 @@ def test_level_and_case_are_chosen(opened: Opened) -> None:
     expect(slow).to_contain_text("2 read")
 
 
-def test_a_server_is_pointed_out(opened: Opened) -> None:
+def test_a_server_is_highlighted(opened: Opened) -> None:
     chart = opened.chart("rate")
-    opened.section().get_by_label("Point out").select_option("flask/gunicorn")
+    opened.section().get_by_label("Highlight").select_option("flask/gunicorn")
     faint = chart.locator(".mark-rect path[opacity='0.15']")
     expect(faint).to_have_count(3)
 
@@ -112,13 +112,13 @@ def test_sorting_by_keyboard(opened: Opened) -> None:
     expect(sort_by("Latency, ms: p99")).to_have_attribute("aria-sort", "ascending")
     assert opened.shown() == BY_RATE
     expect(table.locator("[aria-sort]:not([aria-sort=none])")).to_have_count(1)
-    expect(sort_by("Requests a second: median, 95% interval")).to_have_attribute(
+    expect(sort_by("Requests per second: median, 95% interval")).to_have_attribute(
         "aria-sort", "descending"
     )
     assert opened.shown() == BY_RATE
 
 
-def test_what_lessens_a_figure_is_in_plain_sight(opened: Opened) -> None:
+def test_warnings_and_failures_are_visible(opened: Opened) -> None:
     warned = opened.section().locator("tbody:visible", has_text="flask/gevent")
     expect(warned.locator(".warnings")).to_be_visible()
     expect(warned).to_contain_text(f"{BUSY.format('11–13')} (repeats 1, 2 and 3)")
@@ -130,9 +130,9 @@ def test_what_lessens_a_figure_is_in_plain_sight(opened: Opened) -> None:
         "200 connections, 2 workers, repeat 1)"
     )
     short = opened.section("json")
-    for told in ("Quick run.", "Incomplete run.", "Measured once."):
-        expect(short.get_by_text(told)).to_be_visible()
-        expect(section.get_by_text(told)).to_have_count(0)
+    for notice in ("Quick run.", "Incomplete run.", "Measured once."):
+        expect(short.get_by_text(notice)).to_be_visible()
+        expect(section.get_by_text(notice)).to_have_count(0)
     expect(short).to_contain_text("4 of 4 turns were measured")
 
 
@@ -147,15 +147,15 @@ def test_code_and_settings_are_linked(opened: Opened) -> None:
     folder = Path(unquote(urlsplit(str(link.evaluate("node => node.href"))).path))
     assert (folder / "server.toml").is_file()
     row.get_by_role("link", name="settings").click()
-    told = opened.page.locator("[id='text-flask/gevent']")
-    expect(told).to_be_in_viewport()
-    expect(told).to_contain_text("serve --bind {host}:{port}")
-    expect(told).to_contain_text("WORKERS=2")
+    details = opened.page.locator("[id='text-flask/gevent']")
+    expect(details).to_be_in_viewport()
+    expect(details).to_contain_text("serve --bind {host}:{port}")
+    expect(details).to_contain_text("WORKERS=2")
     opened.section().get_by_text("Machine, versions, limits").click()
     expect(opened.section()).to_contain_text("somaxconn")
 
 
-def test_it_can_be_read_aloud(opened: Opened) -> None:
+def test_a_screen_reader_can_read_it(opened: Opened) -> None:
     opened.draw_all()
     page = opened.page
     assert page.locator("html").get_attribute("lang") == "en"
@@ -196,7 +196,7 @@ def _light(color: str) -> bool:
     return sum(map(int, re.findall(r"\d+", color)[:3])) > 3 * 127
 
 
-def test_nothing_of_a_result_is_run(chromium: Browser, tmp_path: Path) -> None:
+def test_no_script_in_a_result_is_run(chromium: Browser, tmp_path: Path) -> None:
     run = a_run(cases=("1 worker",))
     run.failures = [
         Failure(

@@ -1,35 +1,35 @@
-"""Load generators: programs that exist, each for the load model that it is right for.
+"""Load generators: existing programs, each for the load model that it suits.
 
-wrk drives the closed model, h2load counted requests and connections at a rate, Locust requests at
-a constant rate. All tell what they found as an :class:`Outcome`.
+wrk runs the closed model, h2load a fixed number of requests or connections at a rate, and Locust a
+constant request rate. All return a :class:`LoadResult`.
 """
 
 from collections.abc import Sequence
 
 from bench.generators import h2load, locust, wrk
-from bench.generators.order import Order, Outcome, OutOfOrder
+from bench.generators.load import GeneratorError, LoadResult, LoadSpec
 from bench.workload import Load
 from harness.toolchains import require
 
 
-def generate(order: Order, workers: Sequence[str] = ()) -> Outcome:
-    """Put a load on a server, and tell what came of it.
+def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
+    """Run a load against a server.
 
-    ``workers`` are other machines that put it on in place of this one (constant rate alone).
+    ``workers`` are other machines that generate it instead of this one (constant rate only).
     """
-    match order.model:
-        case "closed" if order.requests is None:
-            return wrk.generate(order)
+    match spec.model:
+        case "closed" if spec.requests is None:
+            return wrk.generate(spec)
         case "closed" | "connection rate":
-            return h2load.generate(order)
+            return h2load.generate(spec)
         case _:
-            return locust.generate(order, workers)
+            return locust.generate(spec, workers)
 
 
 def prepare(load: Load) -> None:
-    """Bring the generator that a load needs."""
+    """Install the generator that a load needs."""
     counted = load.model == "connection rate" or load.requests is not None
     require(["locust" if load.model == "constant rate" else "h2load" if counted else "wrk", "wrk"])
 
 
-__all__ = ["Order", "OutOfOrder", "Outcome", "generate", "prepare"]
+__all__ = ["GeneratorError", "LoadResult", "LoadSpec", "generate", "prepare"]

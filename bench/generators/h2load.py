@@ -1,4 +1,4 @@
-"""h2load over HTTP/1.1: a number of requests, or connections at a rate.
+"""h2load over HTTP/1.1: a fixed number of requests, or connections at a rate.
 
 https://nghttp2.org/documentation/h2load.1.html
 """
@@ -7,50 +7,52 @@ import math
 import re
 from pathlib import Path
 
-from bench.generators.order import Ended, Order, Outcome, OutOfOrder, percentiles, run
+from bench.generators.load import Finished, GeneratorError, LoadResult, LoadSpec, percentiles, run
 from bench.result import Errors
 
 _PERIODS = 100
-"""Times a second, at most, that connections are opened."""
+"""The most often that connections are opened, per second."""
 
 
-def generate(order: Order) -> Outcome:
-    """Send a number of requests, and take the time of each from the log."""
-    log = order.folder / "h2load.tsv"
+def generate(spec: LoadSpec) -> LoadResult:
+    """Send a fixed number of requests; the log has the response time of each."""
+    log = spec.folder / "h2load.tsv"
     log.unlink(missing_ok=True)
-    paths = order.folder / "paths.txt"
-    if order.model == "connection rate":
-        assert order.duration is not None
-        connections = round(order.level * order.duration)
-        requests = connections * order.calls
-        rate = _rate(int(order.level))
+    paths = spec.folder / "paths.txt"
+    if spec.model == "connection rate":
+        assert spec.duration is not None
+        connections = round(spec.level * spec.duration)
+        requests = connections * spec.calls
+        rate = _rate(int(spec.level))
     else:
-        assert order.requests is not None
-        requests = order.requests
-        connections = min(int(order.level), requests)
+        assert spec.requests is not None
+        requests = spec.requests
+        connections = min(int(spec.level), requests)
         rate = []
-    asked = [order.paths[i % len(order.paths)] for i in range(min(requests, len(order.paths)))]
-    paths.write_text("".join(f"{order.url}{path}\n" for path in asked))
-    timeout = f"{math.ceil(order.timeout) + 1}s"
+    targets = [spec.paths[i % len(spec.paths)] for i in range(min(requests, len(spec.paths)))]
+    paths.write_text("".join(f"{spec.url}{path}\n" for path in targets))
+    timeout = f"{math.ceil(spec.timeout) + 1}s"
     command = [
         *("h2load", "--h1", "--requests", str(requests), "--clients", str(connections)),
-        *("--threads", str(min(order.threads, connections)), *rate),
+        *("--threads", str(min(spec.threads, connections)), *rate),
         *("--connection-inactivity-timeout", timeout),
-        *(part for name, value in order.headers.items() for part in ("-H", f"{name}: {value}")),
+        *(part for name, value in spec.headers.items() for part in ("-H", f"{name}: {value}")),
         *("--log-file", str(log), "--input-file", str(paths)),
     ]
-    return _outcome(order, command, run(command, order), log, requests)
+    return _result(spec, command, run(command, spec), log, requests)
 
 
-def _rate(a_second: int) -> list[str]:
-    """The rate in periods as short as whole numbers of connections and milliseconds allow."""
-    common = math.gcd(a_second, 1000)
+def _rate(per_second: int) -> list[str]:
+    """The rate, in the shortest period with a whole number of connections and milliseconds."""
+    common = math.gcd(per_second, 1000)
     periods = max(n for n in range(1, _PERIODS + 1) if common % n == 0)
-    return ["--rate", str(a_second // periods), "--rate-period", f"{1000 // periods}ms"]
+    return ["--rate", str(per_second // periods), "--rate-period", f"{1000 // periods}ms"]
 
 
-def _outcome(order: Order, command: list[str], ended: Ended, log: Path, requests: int) -> Outcome:
-    """Of the log's columns: when it was sent (µs since the epoch), status, and µs until the end."""
+def _result(
+    spec: LoadSpec, command: list[str], finished: Finished, log: Path, requests: int
+) -> LoadResult:
+    """The log's columns are start (µs since the epoch), status and response time (µs)."""
     good: list[float] = []
     status = late = 0
     first, last = math.inf, 0
@@ -61,22 +63,29 @@ def _outcome(order: Order, command: list[str], ended: Ended, log: Path, requests
             continue
         if code != 200:
             status += 1
-        elif took > order.timeout * 1e6:
+        elif took > spec.timeout * 1e6:
             late += 1
         else:
             good.append(took / 1000)
-    told = re.search(r"requests: .* (\d+) started, (\d+) done, .* (\d+) timeout", ended.output)
-    if told is None:
-        raise OutOfOrder(f"h2load told nothing:\n{ended.output[-800:]}")
-    started, done, timeouts = map(int, told.groups())
+    totals = re.search(r"requests: .* (\d+) started, (\d+) done, .* (\d+) timeout", finished.output)
+    if totals is None:
+        raise GeneratorError(f"h2load printed no result:\n{finished.output[-800:]}")
+    started, done, timeouts = map(int, totals.groups())
     errors = Errors(
         connect=requests - started,
         read=max(started - done - timeouts, 0),
         timeout=timeouts + late,
         status=status,
     )
-    seconds = (last - first) / 1e6 if last else ended.seconds
+    seconds = (last - first) / 1e6 if last else finished.seconds
     latency = percentiles(sorted(good))
-    return Outcome(
-        command, len(good), seconds, latency, errors, ended.cpu, ended.output, ended.observer
+    return LoadResult(
+        command,
+        len(good),
+        seconds,
+        latency,
+        errors,
+        finished.cpu,
+        finished.output,
+        finished.observer,
     )

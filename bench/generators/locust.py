@@ -1,7 +1,7 @@
 """Locust: a constant rate. https://docs.locust.io
 
-With workers on other machines, this one only tells them what to send, and puts together what they
-found. Whoever measures starts them there, once, as :func:`commands` says.
+With workers on other machines, this machine is only the master: it hands out the load and merges
+the results. The user starts the workers once, with the output of :func:`commands`.
 """
 
 import json
@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench.generators.order import Order, Outcome, OutOfOrder, run
+from bench.generators.load import GeneratorError, LoadResult, LoadSpec, run
 from bench.result import Errors, Latency
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
@@ -22,65 +22,65 @@ from harness.wheel import install_wheel
 
 SCRIPT = Path(__file__).with_name("locustfile.py")
 PORT = 5557
-"""Where workers on other machines find this one."""
+"""The master's port for workers on other machines."""
 PATIENCE = 300.0
 """Seconds to wait for workers on other machines."""
 
 
-def generate(order: Order, workers: Sequence[str] = ()) -> Outcome:
-    """Send requests when they are due, whatever the server does.
+def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
+    """Send requests at their scheduled times, whatever the server does.
 
-    ``workers`` are other machines, by name or address; each runs as many processes as there are
-    threads. The CPU time includes Locust's start, a second or two; ``busiest`` does not.
+    ``workers`` are other machines, by name or address; each runs ``threads`` processes. The CPU
+    time includes Locust's startup, a second or two; ``busiest`` does not.
     """
-    assert order.duration is not None
-    url = urlsplit(order.url)
+    assert spec.duration is not None
+    url = urlsplit(spec.url)
     if url.scheme != "http":
-        raise UsageError(f"{order.url}: the constant-rate model speaks plain HTTP alone")
+        raise UsageError(f"{spec.url}: the constant-rate model supports only plain HTTP")
     if _is_loopback(url.hostname or "") and not all(map(_is_loopback, workers)):
-        raise UsageError(f"{order.url} is out of reach for {', '.join(workers)}")
+        raise UsageError(f"{spec.url} is out of reach for {', '.join(workers)}")
     install_wheel("locust", TOOLS / "locust")
-    load = order.folder / "load.json"
-    load.write_text(json.dumps(_load(order)))
+    load = spec.folder / "load.json"
+    load.write_text(json.dumps(_load(spec)))
     command = [*program(), "--locustfile", str(SCRIPT), "--load", str(load), "--headless"]
-    command += ["--only-summary", "--skip-log-setup", *_processes(order.threads, workers)]
-    # Only the time that it may take is bounded by the duration.
-    patient = replace(order, duration=order.duration + (PATIENCE if workers else 0))
-    ended = run(command, patient)
-    line = next((line for line in ended.output.splitlines() if line.startswith("{")), None)
+    command += ["--only-summary", "--skip-log-setup", *_processes(spec.threads, workers)]
+    # The duration only bounds how long the program may run.
+    bounded = replace(spec, duration=spec.duration + (PATIENCE if workers else 0))
+    finished = run(command, bounded)
+    line = next((line for line in finished.output.splitlines() if line.startswith("{")), None)
     if line is None:
-        raise OutOfOrder(f"Locust told nothing:\n{ended.output[-800:]}")
-    told = json.loads(line)
+        raise GeneratorError(f"Locust printed no result:\n{finished.output[-800:]}")
+    values = json.loads(line)
     latency = (
-        Latency(**{name: told["latency"][name] for name in Latency.model_fields})
-        if told["latency"]
+        Latency(**{name: values["latency"][name] for name in Latency.model_fields})
+        if values["latency"]
         else None
     )
-    errors = Errors(**told["errors"])
-    cpu = ended.cpu + (told["cpu"] if workers else 0)
-    return Outcome(
+    errors = Errors(**values["errors"])
+    cpu = finished.cpu + (values["cpu"] if workers else 0)
+    return LoadResult(
         command,
-        told["requests"],
-        told["seconds"],
+        values["requests"],
+        values["seconds"],
         latency,
         errors,
         cpu,
-        ended.output,
-        ended.observer,
-        busiest=told["busiest"],
-        lag=told["lag"]["p99"] if told["lag"] else None,
+        finished.output,
+        finished.observer,
+        busiest=values["busiest"],
+        lag=values["lag"]["p99"] if values["lag"] else None,
     )
 
 
 def program() -> list[str]:
-    """Locust as it is installed here."""
+    """The command that runs the installed Locust."""
     return ["env", f"PYTHONPATH={TOOLS / 'locust'}:{ROOT}", sys.executable, "-m", "locust"]
 
 
 def commands(workers: Sequence[str], threads: int) -> dict[str, str]:
-    """What to run on each of the other machines; uv is all that it needs.
+    """The command to run on each of the other machines, which needs only uv.
 
-    It serves one load after the other, and ends some minutes after the last.
+    It takes one load after another, and ends a few minutes after the last.
     """
     lock = (ROOT / "requirements" / "locust.txt").read_text(encoding="utf-8")
     version = re.search(r"^locust==(\S+)", lock, re.MULTILINE)
@@ -92,7 +92,7 @@ def commands(workers: Sequence[str], threads: int) -> dict[str, str]:
 
 
 def worker_options(host: str, threads: int) -> list[str]:
-    """Those of a worker on ``host``: it gets the locustfile and the load from here."""
+    """The options of a worker on ``host``, which gets the locustfile and the load from here."""
     return [
         *("--worker", "--locustfile", "-", "--processes", str(threads)),
         *("--master-host", own_address(host), "--master-port", str(PORT)),
@@ -105,25 +105,25 @@ def own_address(peer: str) -> str:
         try:
             probe.connect((peer, PORT))  # sends nothing
         except OSError as error:
-            raise UsageError(f"there is no way to {peer}: {error.strerror}") from error
+            raise UsageError(f"there is no route to {peer}: {error.strerror}") from error
         address: str = probe.getsockname()[0]
         return address
 
 
-def _load(order: Order) -> dict[str, object]:
+def _load(spec: LoadSpec) -> dict[str, object]:
     return {
-        "url": order.url,
-        "paths": list(order.paths),
-        "random": order.random,
-        "headers": order.headers,
-        "rate": order.level,
-        "duration": order.duration,
-        "timeout": order.timeout,
+        "url": spec.url,
+        "paths": list(spec.paths),
+        "random": spec.random,
+        "headers": spec.headers,
+        "rate": spec.level,
+        "duration": spec.duration,
+        "timeout": spec.timeout,
     }
 
 
 def _processes(threads: int, workers: Sequence[str]) -> list[str]:
-    """One user in each process; a single process is its own master."""
+    """The options for one user in each process; a single process is its own master."""
     count = threads * (len(workers) or 1)
     users = ["--users", str(count), "--spawn-rate", str(count)]
     if workers:

@@ -1,13 +1,13 @@
-"""A constant rate of requests, for Locust: https://docs.locust.io
+"""A constant request rate, for Locust: https://docs.locust.io
 
-Each request has a time at which it is due. It is sent then, whatever became of the earlier ones,
-and all that delays its answer counts from then: a server that stalls cannot slow its own load down
-(coordinated omission). Locust's users would wait for their answers; so the one user of each worker
-sends every request from a greenlet of its own, and keeps the exact times, which Locust rounds.
+Each request has a scheduled start. It is sent then, whatever became of earlier requests, and its
+response time counts from then: a server that stalls cannot slow down its own load (coordinated
+omission). Locust's users would wait for their responses; so each worker has one user, which sends
+every request from its own greenlet and keeps the exact times, which Locust rounds.
 
-The load is a JSON file that the master reads and gives to its workers (``--load``); the result is
-one line of JSON. Locust sends this file to workers on other machines, so it needs nothing else of
-the repository.
+The load is a JSON file that the master reads and passes to its workers (``--load``); the result is
+one line of JSON. Locust sends this file to workers on other machines, so it imports nothing else
+from the repository.
 """
 
 # mypy: disable-error-code="import-not-found, import-untyped, misc, untyped-decorator"
@@ -39,17 +39,17 @@ from locust.exception import StopUser
 from locust.runners import MasterRunner, WorkerRunner
 
 IN_FLIGHT = 10_000
-"""Requests of all workers that are unanswered at once; those due beyond them wait for a place."""
+"""The most unanswered requests, over all workers; further requests wait for a free slot."""
 PERCENTILES = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
 _SPARE_FILES = 100
-"""Open files that are left for anything but connections."""
+"""File descriptors kept free for anything but connections."""
 
 
 _poll, _READABLE = get_original("select", ["poll", "POLLIN"])
 
 
 class Connection:
-    """A connection that can be used again."""
+    """A keep-alive connection."""
 
     def __init__(self, family: int, address: Any, timeout: float) -> None:
         """Connect within ``timeout`` seconds."""
@@ -64,12 +64,12 @@ class Connection:
         self._poll.register(self.socket, _READABLE)
 
     def is_quiet(self) -> bool:
-        """Whether the server has neither closed it nor sent what was not asked for."""
+        """Whether the server has neither closed it nor sent anything unexpected."""
         return not self._poll.poll(0)
 
 
-class Answer(HTTPResponseParser):
-    """A response, of which only the status and the end are of interest."""
+class ResponseParser(HTTPResponseParser):
+    """A parser that only looks for the status and the end of a response."""
 
     complete = False
 
@@ -82,11 +82,11 @@ class Answer(HTTPResponseParser):
     _on_headers_complete = _on_body = _ignore
 
 
-class Alarm:
-    """Wakes a greenlet on time: gevent's own timers are late by up to a millisecond."""
+class Timer:
+    """Wakes a greenlet on time; gevent's own timers are up to a millisecond late."""
 
     def __init__(self) -> None:
-        """Make a timer of the kernel's."""
+        """Create a kernel timer."""
         if sys.platform == "linux":
             self._libc = ctypes.CDLL(None, use_errno=True)
             self._fd = self._libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK)
@@ -95,7 +95,7 @@ class Alarm:
             self._fires = gevent.get_hub().loop.io(self._fd, 1)
 
     def wait(self, until: float) -> None:
-        """Let others run, and go on at ``until`` by the monotonic clock."""
+        """Let other greenlets run until ``until`` on the monotonic clock."""
         if sys.platform != "linux":
             gevent.sleep(max(until - time.monotonic(), 0))
             return
@@ -108,12 +108,12 @@ class Alarm:
 
 
 class Share:
-    """What one of the workers does of a load, and what comes of it."""
+    """One worker's part of a load, and its results."""
 
     def __init__(self, load: dict[str, Any], index: int, workers: int) -> None:
-        """Of ``workers``, this is number ``index`` (from 0)."""
+        """Take the part of worker ``index`` (from 0) of ``workers``."""
         if not 0 <= index < workers:
-            raise ValueError(f"worker {index + 1} came where {workers} were expected")
+            raise ValueError(f"worker {index + 1} connected, but only {workers} were expected")
         url = urlsplit(load["url"])
         found = socket.getaddrinfo(url.hostname, url.port or 80, type=socket.SOCK_STREAM)
         family, *_, address = found[0]
@@ -123,7 +123,7 @@ class Share:
         self._rate: float = load["rate"]
         self._numbers = range(index, max(round(self._rate * load["duration"]), 1), workers)
         self._timeout: float = load["timeout"]
-        self._places = min(IN_FLIGHT // workers, _raise_file_limit() - _SPARE_FILES)
+        self._slots = min(IN_FLIGHT // workers, _raise_file_limit() - _SPARE_FILES)
         self._in_flight = 0
         self._idle: list[Connection] = []
         self._last = 0.0
@@ -132,14 +132,14 @@ class Share:
         self._errors = dict.fromkeys(("connect", "read", "timeout", "status"), 0)
 
     def run(self) -> dict[str, Any]:
-        """Send every request when it is due, and wait for the last answer."""
+        """Send every request at its scheduled start, and wait for the last response."""
         used, began = time.process_time(), time.monotonic()
         self._send_all(began)
         while self._in_flight:
             gevent.sleep(0.01)
         ended = time.monotonic()
         if len(self._good) + sum(self._errors.values()) != len(self._numbers):
-            raise AssertionError("a request was not accounted for: see the worker's own output")
+            raise AssertionError("a request was not accounted for: see the worker's output")
         return {
             "seconds": max(self._last - began, self._numbers.stop / self._rate),
             "cpu": time.process_time() - used,
@@ -150,8 +150,8 @@ class Share:
         }
 
     def _send_all(self, began: float) -> None:
-        """The hot path, with :meth:`_ask`."""
-        alarm = Alarm()
+        """The hot path, together with :meth:`_request`."""
+        timer = Timer()
         requests = self._requests
         pick: Callable[[], bytes] = itertools.cycle(requests).__next__
         if self._random:
@@ -159,27 +159,27 @@ class Share:
         full_until = began
         now = time.monotonic()
         for number in self._numbers:
-            due = began + number / self._rate
-            if due > now:
-                alarm.wait(due)
+            scheduled = began + number / self._rate
+            if scheduled > now:
+                timer.wait(scheduled)
                 now = time.monotonic()
-            while self._in_flight >= self._places:
+            while self._in_flight >= self._slots:
                 gevent.sleep(0.001)
                 full_until = now = time.monotonic()
             self._in_flight += 1
-            gevent.spawn_raw(self._ask, pick(), due, due >= full_until)
+            gevent.spawn_raw(self._request, pick(), scheduled, scheduled >= full_until)
 
-    def _ask(self, request: bytes, due: float, on_time: bool) -> None:
-        """Send a request, and count what comes of it.
+    def _request(self, request: bytes, scheduled: float, had_slot: bool) -> None:
+        """Send a request, and count its result.
 
-        ``on_time`` is whether it was not held back for want of a place, which the server is to
-        blame for: else it says nothing of how late the generator itself is.
+        Without ``had_slot`` it waited for a free slot, which is the server's fault; its lag then
+        says nothing about the generator.
         """
-        deadline = due + self._timeout
+        deadline = scheduled + self._timeout
         kind, connection = "connect", None
         now = time.monotonic()
-        if on_time:
-            self._lags.append(int((now - due) * 1e6))
+        if had_slot:
+            self._lags.append(int((now - scheduled) * 1e6))
         try:
             if now >= deadline:
                 raise TimeoutError
@@ -187,21 +187,21 @@ class Share:
             kind = "read"
             sock = connection.socket
             sock.sendall(request)
-            answer = Answer()
-            while not answer.complete:
+            response = ResponseParser()
+            while not response.complete:
                 sock.settimeout(max(deadline - time.monotonic(), 0.001))
                 part = sock.recv(65536)
-                answer.feed(part)
-                if not part and not answer.complete:
+                response.feed(part)
+                if not part and not response.complete:
                     raise ConnectionError
             now = time.monotonic()
             if now > deadline:
                 raise TimeoutError
-            if answer.get_code() == 200:
-                self._good.append(int((now - due) * 1e6))
+            if response.get_code() == 200:
+                self._good.append(int((now - scheduled) * 1e6))
             else:
                 self._errors["status"] += 1
-            if answer.should_keep_alive():
+            if response.should_keep_alive():
                 self._idle.append(connection)
                 connection = None
         except (OSError, HTTPParseError):
@@ -214,7 +214,7 @@ class Share:
             self._in_flight -= 1
 
     def _take(self) -> Connection | None:
-        """The idle connection that was used last, but for those that the server has closed."""
+        """The most recently used idle connection that the server has not closed."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_quiet():
@@ -224,7 +224,7 @@ class Share:
 
 
 def _in_order(load: dict[str, Any], host: str, index: int, workers: int) -> Iterator[bytes]:
-    """The requests that a worker sends, over and over: its turns, or, at random, any of all."""
+    """The requests that a worker repeats: every ``workers``-th, or, at random, all of them."""
     headers = load["headers"]
     if not any(name.lower() == "host" for name in headers):
         headers = {"Host": host} | headers
@@ -236,18 +236,18 @@ def _in_order(load: dict[str, Any], host: str, index: int, workers: int) -> Iter
 
 
 def _raise_file_limit() -> int:
-    """Let as many files be open as this process may have; say how many."""
+    """Raise the limit of open files as far as allowed; return the limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard if hard != resource.RLIM_INFINITY else sys.maxsize
 
 
-class Everyone(User):
+class LoadUser(User):
     """The one user of a worker."""
 
     @task
     def load(self) -> None:
-        """Do this worker's share, and tell the master."""
+        """Run this worker's share, and send the results to the master."""
         runner, options = self.environment.runner, self.environment.parsed_options
         workers = options.expect_workers if isinstance(runner, WorkerRunner) else 1
         gc.freeze()
@@ -260,7 +260,7 @@ class Everyone(User):
 
 
 class Result:
-    """What the workers tell, put together by the master."""
+    """The results of the workers, merged by the master."""
 
     def __init__(self, runner: Any, workers: int) -> None:
         """Expect as many parts as there are ``workers``."""
@@ -270,7 +270,7 @@ class Result:
         runner.register_message("part", self.add)
 
     def add(self, msg: Any, **_: Any) -> None:
-        """Take what one of them tells; with the last, tell all."""
+        """Add the results of one worker; print the merged result after the last."""
         if "failure" in msg.data:
             self._fail(msg.data["failure"])
             return
@@ -280,7 +280,7 @@ class Result:
             gevent.spawn(self._runner.quit)
 
     def watch(self) -> None:
-        """Give up when a worker is lost."""
+        """Fail when a worker is lost."""
         while len(self._parts) < self._workers:
             if self._runner.worker_count < self._workers:
                 self._fail("a worker was lost")
@@ -314,7 +314,7 @@ def _sorted(parts: Iterator[bytes]) -> list[int]:
 
 def _percentiles(microseconds: list[int]) -> dict[str, float] | None:
     """Milliseconds."""
-    # Imported here, on the machine that measures: workers on others have this file alone.
+    # Imported only on the master: workers on other machines have just this file.
     from bench.percentiles import nearest_rank
 
     if not microseconds:
@@ -325,7 +325,7 @@ def _percentiles(microseconds: list[int]) -> dict[str, float] | None:
 
 @events.init_command_line_parser.add_listener
 def _add_arguments(parser: Any) -> None:
-    parser.add_argument("--load", help="a JSON file: what to send (of the master)")
+    parser.add_argument("--load", help="JSON file with the load (master only)")
 
 
 @events.init.add_listener

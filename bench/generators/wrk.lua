@@ -1,4 +1,4 @@
--- Requests the paths of a file, in turn or at random, and prints what was found as one line of JSON.
+-- Requests the paths in a file, in order or at random, and prints the results as one line of JSON.
 
 local threads = 0
 

@@ -1,7 +1,7 @@
 """The charts: bars at one level, and curves over levels or cases.
 
-Each is one Vega-Lite chart. A picture has its rows in it; those of the page come from the page, so
-that choices and filters reach them.
+Each is one Vega-Lite chart. An image file embeds its rows; the page passes rows to its charts, so
+that choices and filters apply to them.
 """
 
 from collections.abc import Sequence
@@ -20,20 +20,20 @@ from bench.workload import UNITS
 Values = list[dict[str, Any]]
 
 _HEIGHT = 320
-"""Pixels of a chart with curves."""
+"""The height of a chart with curves, in pixels."""
 _STEP = 12
-"""Pixels from one label of a curve to the next."""
+"""The distance between labels of curves, in pixels."""
 _WIDE = 10
-"""How many times the lowest value the highest is before a scale is logarithmic."""
+"""The ratio of highest to lowest value above which a scale is logarithmic."""
 _AFTER_SIGN = "datum.warned ? 20 : 5"
-"""Where the figure at a bar's end begins: after the sign of a warning, if there is one."""
+"""The offset of the figure from a bar's end: it follows the warning sign, if there is one."""
 _GRID: Any = {"condition": {"test": "datum.label", "value": 0.7}, "value": 0.2}
-"""Lines without a number, which a logarithmic scale has, are fainter."""
+"""Fainter grid lines where a logarithmic scale has no label."""
 _CASE_LINES = "split(datum.label, width < 300 ? ' ' : ', ')"
-"""A case's name in several lines, so that a phone has room for it."""
+"""Breaks a case's name into lines that fit a phone."""
 _NAME_LIMIT = "width < 300 ? 130 : 200"
 _LIT = alt.when("highlight == '' || highlight == datum.target")
-"""Whether a mark's server is pointed at, if any is."""
+"""Whether a mark belongs to the highlighted server, or no server is highlighted."""
 
 
 @dataclass(frozen=True)
@@ -43,19 +43,19 @@ class Chart:
     kind: Literal["bars", "levels", "cases"]
     figure: Figure
     x: alt.X | None = None
-    """Along which a curve goes."""
+    """The x axis of a curve."""
     log: bool = False
-    """Whether a curve's values are so far apart that only a logarithm shows them all."""
+    """Whether the y axis of a curve is logarithmic."""
 
     @property
     def name(self) -> str:
-        """As its files are called."""
+        """The name that its files are based on."""
         return f"{self.figure.name}-{self.kind}"
 
     def draw(
         self, style: Style, values: Values | None = None, title: str = "", subtitle: str = ""
     ) -> alt.LayerChart:
-        """Draw it from these rows, or from those that the page will give."""
+        """Draw these rows, or those that the page will pass."""
         data = alt.NamedData("rows") if values is None else alt.InlineData(values)
         height: alt.Step | int
         if self.x is None:
@@ -69,7 +69,7 @@ class Chart:
 
 
 def charts_of(run: Run, rows: Sequence[Row]) -> list[Chart]:
-    """The charts in which a run has something to show."""
+    """The charts for which a run has data."""
     load = run.workload.load
     given_rate = ["p99"] if load.model != "closed" else []
     charts = [Chart("bars", FIGURES[name]) for name in ("rate", *given_rate, "cpu")]
@@ -89,7 +89,7 @@ def charts_of(run: Run, rows: Sequence[Row]) -> list[Chart]:
 
 
 def _is_wide(rows: Sequence[Row], name: str) -> bool:
-    """Whether curves need a logarithmic scale; others begin at zero."""
+    """Whether curves need a logarithmic scale instead of one from zero."""
     values = [value for row in rows if (value := row.median(name)) is not None]
     lows = [row.estimates[name].low for row in rows if name in row.estimates]
     lowest = min([*values, *(low for low in lows if low is not None)], default=0)
@@ -97,7 +97,7 @@ def _is_wide(rows: Sequence[Row], name: str) -> bool:
 
 
 def values_of(run: Run, rows: Sequence[Row]) -> Values:
-    """The rows as the page has them; :func:`of_figure` makes them what a chart takes."""
+    """The rows in the page's format; :func:`of_figure` converts them for a chart."""
     cases = [case.name for case in run.workload.case]
     return [
         {
@@ -115,24 +115,25 @@ def values_of(run: Run, rows: Sequence[Row]) -> Values:
 
 
 def of_figure(values: Values, name: str) -> Values:
-    """The rows that know this figure, with it alone."""
+    """The rows that have this figure, in the format of a chart."""
     return [row | row["figures"][name] for row in values if name in row["figures"]]
 
 
 def _value(row: Row, figure: Figure) -> dict[str, Any]:
-    told = row.estimates[figure.name]
-    low, high = (told.median if bound is None else bound for bound in (told.low, told.high))
+    estimate = row.estimates[figure.name]
+    median, bounds = estimate.median, (estimate.low, estimate.high)
+    low, high = (median if bound is None else bound for bound in bounds)
     return {
-        "value": told.median,
+        "value": median,
         "low": low,
         "high": high,
-        "label": figure_text(told.median),
-        "told": f"{row.target}: {interval_text(told)} {figure.unit}",
+        "label": figure_text(median),
+        "tooltip": f"{row.target}: {interval_text(estimate)} {figure.unit}",
     }
 
 
 def _levels_axis(levels: list[float], unit: str) -> alt.X:
-    """Logarithmic where levels are so far apart that it alone tells them from each other."""
+    """The axis of levels, logarithmic if their distances differ too much for a linear one."""
     gaps = [right - left for left, right in pairwise(levels)]
     kind: Any = "log" if max(gaps) > 3 * min(gaps) else "linear"
     scale = alt.Scale(type=kind, nice=False, zero=False if kind == "linear" else alt.Undefined)
@@ -149,7 +150,7 @@ def _bars(figure: Figure, style: Style) -> list[alt.Chart]:
             axis=alt.Axis(title=None, ticks=False, domain=False, labelLimit=alt.expr(_NAME_LIMIT)),
         ),
         opacity=_LIT.then(alt.value(1)).otherwise(alt.value(0.15)),
-        tooltip="told:N",
+        tooltip="tooltip:N",
     )
     axis = alt.Axis(title=figure.unit, tickCount=4, format=",~r", domain=False, ticks=False)
     text = base.mark_text(align="left", color=style.ink, fontSize=12, dx=alt.expr(_AFTER_SIGN))
@@ -169,7 +170,7 @@ def _curves(chart: Chart, x: alt.X, last: str, style: Style) -> list[alt.Chart]:
         color=style.color(),
         opacity=_LIT.then(alt.value(1)).otherwise(alt.value(0.1)),
         detail="target:N",
-        tooltip="told:N",
+        tooltip="tooltip:N",
     )
     scale = alt.Scale(type="log" if chart.log else "linear", nice=False)
     axis = alt.Axis(title=chart.figure.unit, tickCount=5, format=",~r", domain=False, ticks=False)
@@ -185,10 +186,11 @@ def _curves(chart: Chart, x: alt.X, last: str, style: Style) -> list[alt.Chart]:
 
 
 def _labels(base: alt.Chart, last: str, log: bool) -> list[alt.Chart]:
-    """Each server's name where its curve ends, moved as far as it takes not to overlap.
+    """Each server's name at the end of its curve, moved just enough not to overlap others.
 
-    From the lowest up, a label is at its curve's end or a step above the one below, which is
-    ``step * n + max(end - step * n)`` over all up to the n-th; but so low that all above have room.
+    From the bottom up, a label is at its curve's end or a step above the label below: the n-th is
+    at ``step * n + max(end - step * n)``, with the maximum over the first n labels, but low enough
+    to leave room for those above.
     """
     end = "datum.top ? datum.value / datum.top : 0"
     if log:

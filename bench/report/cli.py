@@ -1,4 +1,4 @@
-"""The command line."""
+"""The command line of ``just report``."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,14 +19,14 @@ from harness.task import reports_errors
     "--output",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Where it goes, in place of results/report.",
+    help="The folder to write to, instead of results/report.",
 )
 @reports_errors
 def main(results: tuple[str, ...], output: Path | None) -> None:
-    """Show results as one HTML page, with PNG and SVG of its charts beside it.
+    """Write results as an HTML page, with its charts as PNG and SVG files beside it.
 
-    RESULT is the id of a run or its file; without any, the newest complete run of each workload is
-    shown. Prints where the page is.
+    RESULT is a run's id or file; the default is the newest complete run of each workload. Prints
+    the path of the page.
     """
     runs = [read(find(name)) for name in results] if results else newest(result.RESULTS)
     click.echo(write_report(runs, output or result.RESULTS / "report"))
@@ -39,7 +39,7 @@ def newest(folder: Path) -> list[Run]:
     if not found:
         raise UsageError(
             "there is no complete run yet: `just bench text --quick` makes one, "
-            "`just bench --resume` ends one that was stopped"
+            "`just bench --resume last` completes one that was stopped"
         )
     return [found[name] for name in sorted(found)]
 
@@ -49,4 +49,4 @@ def _readable(paths: Iterable[Path]) -> Iterable[Run]:
         try:
             yield read(path)
         except UsageError as error:
-            say(f"left out: {error}")
+            say(f"skipped: {error}")

@@ -1,4 +1,4 @@
-"""The report's folder: the page, and the pictures of its charts."""
+"""The report's folder, with the page and the image files of its charts."""
 
 import os
 import tempfile
@@ -20,7 +20,7 @@ PAGE = "index.html"
 
 
 def write_report(runs: Sequence[Run], folder: Path) -> Path:
-    """Write all of it, or leave what there was; returns where the page is."""
+    """Write the folder atomically; return the path of the page."""
     folder = folder.resolve()
     _require_ours(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def _draw(folder: Path, section: Section) -> None:
         if not values:
             continue
         title = f"{section.run.workload.title}: {chart.figure.title}"
-        drawn = chart.draw(PICTURE, values, title, section.says(chart))
+        drawn = chart.draw(PICTURE, values, title, section.selection(chart))
         svg = vl_convert.vegalite_to_svg(drawn.to_dict())
         path = folder / section.picture(chart)
         path.with_suffix(".svg").write_text(svg, encoding="utf-8")
@@ -58,7 +58,7 @@ def _draw(folder: Path, section: Section) -> None:
 
 
 def _require_ours(folder: Path) -> None:
-    """Refuse a folder with anything in it that is not an earlier report."""
+    """Raise if the folder has anything in it but an earlier report."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -71,4 +71,4 @@ def _require_ours(folder: Path) -> None:
     page = folder / PAGE
     ours = page.is_file() and GENERATOR in page.read_text(encoding="utf-8", errors="replace")[:2000]
     if strange or (any(folder.iterdir()) and not ours):
-        raise UsageError(f"{folder} has something else in it: name another folder with --output")
+        raise UsageError(f"{folder} has something else in it: give another folder with --output")

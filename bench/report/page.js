@@ -7,7 +7,7 @@ const sections = [...document.querySelectorAll("section.run")].map(setUp);
 filters.addEventListener("change", update);
 update();
 
-/** Show what filters and choices let through, everywhere. */
+/** Apply filters and choices to all sections. */
 function update() {
   for (const section of sections) section.update();
   const servers = new Map(Object.values(data.rows).flat().map((row) => [row.target, row]));
@@ -25,9 +25,9 @@ function setUp(element) {
   const rows = data.rows[element.id];
   const choices = element.querySelector("form.choices").elements;
   const table = element.querySelector("table");
-  const charts = [...element.querySelectorAll("figure")].map((figure) => chartIn(figure, shown, pointOut));
+  const charts = [...element.querySelectorAll("figure")].map((figure) => chartIn(figure, shown, highlight));
 
-  /** The rows of charts of this kind: at all levels, in all cases, or of one of each. */
+  /** The rows for a kind of chart: all levels, all cases, or the chosen level and case. */
   function shown(kind) {
     const level = kind !== "levels" && choices.level && Number(choices.level.value);
     const one = kind !== "cases" && choices.case?.value;
@@ -39,29 +39,29 @@ function setUp(element) {
   function update() {
     const visible = new Set(shown("bars"));
     for (const body of table.tBodies) body.hidden = !visible.has(rows[body.dataset.row]);
-    for (const said of element.querySelectorAll("[data-says]")) {
-      said.textContent = choices[said.dataset.says].selectedOptions[0].text;
+    for (const label of element.querySelectorAll("[data-chosen]")) {
+      label.textContent = choices[label.dataset.chosen].selectedOptions[0].text;
     }
     for (const chart of charts) chart.update();
   }
 
-  function pointOut(target) {
-    for (const chart of charts) chart.pointOut(target || choices.highlight.value);
+  function highlight(target) {
+    for (const chart of charts) chart.highlight(target || choices.highlight.value);
   }
 
   choices.level?.addEventListener("change", update);
   choices.case?.addEventListener("change", update);
-  choices.highlight.addEventListener("change", () => pointOut());
+  choices.highlight.addEventListener("change", () => highlight());
   for (const body of table.tBodies) {
-    body.addEventListener("pointerenter", () => pointOut(rows[body.dataset.row].target));
-    body.addEventListener("pointerleave", () => pointOut());
+    body.addEventListener("pointerenter", () => highlight(rows[body.dataset.row].target));
+    body.addEventListener("pointerleave", () => highlight());
   }
   makeSortable(table, rows);
   return { update };
 }
 
-/** A chart, drawn once it is about to be seen. */
-function chartIn(figure, shown, pointOut) {
+/** A chart, drawn when it is about to scroll into view. */
+function chartIn(figure, shown, highlight) {
   const { kind, spec, figure: name } = figure.dataset;
   let view = null;
 
@@ -78,8 +78,8 @@ function chartIn(figure, shown, pointOut) {
       { actions: false, ast: true, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } },
     );
     view = drawn.view;
-    view.addEventListener("pointerover", (_, item) => pointOut(item?.datum?.target));
-    view.addEventListener("pointerout", () => pointOut());
+    view.addEventListener("pointerover", (_, item) => highlight(item?.datum?.target));
+    view.addEventListener("pointerout", () => highlight());
   }
 
   const observer = new IntersectionObserver(
@@ -94,11 +94,11 @@ function chartIn(figure, shown, pointOut) {
 
   return {
     update: () => view?.data("rows", values()).resize().runAsync(),
-    pointOut: (target) => view?.signal("highlight", target).runAsync(),
+    highlight: (target) => view?.signal("highlight", target).runAsync(),
   };
 }
 
-/** The buttons in the head sort the rows, those without the figure last. */
+/** Let the header buttons sort the rows, those without the figure last. */
 function makeSortable(table, rows) {
   const heads = [...table.querySelectorAll("th[aria-sort]")];
   for (const head of heads) {

@@ -1,4 +1,4 @@
-"""The page: one HTML file with all that it needs in it."""
+"""Renders the page: one self-contained HTML file."""
 
 import hashlib
 import json
@@ -17,13 +17,13 @@ from bench.report.style import MODELS, PAGE
 from harness import pages
 
 GENERATOR = "reference-servers report"
-"""What the page says that it was made by."""
+"""The page's ``generator``."""
 
 _COLUMNS = {
-    "Requests a second": {"rate": "median, 95% interval"},
+    "Requests per second": {"rate": "median, 95% interval"},
     "Latency, ms": {"p50": "p50", "p99": "p99", "max": "max"},
     "Failed": {"failed": "requests"},
-    "CPU µs a request": {
+    "CPU µs per request": {
         "cpu": "server",
         "database_cpu": "database",
         "generator_cpu": "generator",
@@ -33,7 +33,7 @@ _COLUMNS = {
 
 
 def render(sections: Sequence[Section], to_root: str) -> str:
-    """The page; ``to_root`` leads from its folder to the repository's."""
+    """The page; ``to_root`` is the relative path from its folder to the repository."""
     specs: dict[str, Any] = {}
     drawn = {}
     for section in sections:

@@ -1,4 +1,4 @@
-"""A run as the page shows it."""
+"""The sections of the page."""
 
 import re
 from collections import defaultdict
@@ -12,7 +12,7 @@ from bench.result import Run
 
 
 def sections_of(runs: Sequence[Run]) -> list["Section"]:
-    """The sections of a page, each with a name that is safe in files and links."""
+    """One section for each run, each with a name that is safe in file names and links."""
     titles = [run.workload.title for run in runs]
     sections: list[Section] = []
     for run in runs:
@@ -32,7 +32,7 @@ class Section:
     """A run as the page shows it."""
 
     name: str
-    """Unlike that of any other section."""
+    """Unique on the page."""
     title: str
     run: Run
     rows: list[Row]
@@ -41,10 +41,10 @@ class Section:
 
     @property
     def level(self) -> float:
-        """The level that is shown first: where servers differ by what they cost.
+        """The level that is shown first.
 
-        With as many connections as there are, that is where they wait for each other least; at a
-        given rate, where there is most to do.
+        In the closed model it is the fewest connections, where they wait for each other least; at a
+        given rate it is the highest.
         """
         load = self.run.workload.load
         return min(load.levels) if load.model == "closed" else max(load.levels)
@@ -55,7 +55,7 @@ class Section:
         return self.run.workload.case[0].name
 
     def chosen(self, chart: Chart) -> Values:
-        """The rows that a chart shows at first."""
+        """The rows that a chart shows initially."""
         return [
             row
             for row in self.values
@@ -63,25 +63,25 @@ class Section:
             and (chart.kind == "cases" or row["case"] == self.case)
         ]
 
-    def says(self, chart: Chart) -> str:
-        """Which rows those are, in words."""
+    def selection(self, chart: Chart) -> str:
+        """The level and case of those rows, as text."""
         level = words.at_level(self.run.workload.load, self.level)
         return {"bars": f"{level}, {self.case}", "levels": self.case, "cases": level}[chart.kind]
 
     def picture(self, chart: Chart) -> str:
-        """The name of a chart's files, without what they end in."""
+        """The name of a chart's files, without the suffix."""
         return f"{self.name}-{chart.name}"
 
     @property
     def planned(self) -> int:
-        """How many turns a complete run has."""
+        """The number of turns of a complete run."""
         workload = self.run.workload
         each = len(workload.case) * len(workload.load.levels) * workload.repeats
         return each * len(self.run.servers)
 
     @property
     def failures(self) -> dict[tuple[str, str, bool], list[str]]:
-        """Turns that gave no figure, by server, reason and whether it answered wrongly."""
+        """Turns without a figure, by server, reason and whether a response was wrong."""
         found = defaultdict(list)
         for one in self.run.failures:
             turn = f"{words.at_level(self.run.workload.load, one.level)}, {one.case}"
@@ -89,7 +89,7 @@ class Section:
         return found
 
     def settings(self, target: str) -> dict[str, str]:
-        """What a server was set to, by case."""
+        """The settings of a server, by case."""
         return {
             one.case: words.settings_words(one.settings)
             for one in self.run.measurements

@@ -1,4 +1,4 @@
-"""How charts look: in the page, whose CSS gives the colours, and as pictures."""
+"""The style of charts, in the page, whose CSS sets the colours, and in image files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,37 +9,37 @@ import altair as alt
 from harness.manifest import Deployment
 
 MODELS: tuple[str, ...] = get_args(Deployment.model_fields["model"].annotation)
-"""The models, each of which has a colour."""
+"""The concurrency models; each has a colour."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """Colours and width."""
+    """The colours and width of a chart."""
 
     ink: str
     quiet: str
     line: str
-    ground: str
-    """What is behind the chart."""
+    background: str
+    """The background."""
     warning: str
     hollow: str
-    """What hollow points are filled with."""
+    """The fill of hollow points."""
     models: Sequence[str]
     """The colours of :data:`MODELS`."""
     width: int | Literal["container"]
     legend: bool
 
     def color(self) -> alt.Color:
-        """The colour of a mark: the model's."""
+        """The colour of a mark, by concurrency model."""
         legend = alt.Legend(title=None, orient="bottom") if self.legend else None
         scale = alt.Scale(domain=list(MODELS), range=list(self.models))
         return alt.Color("model:N", scale=scale, legend=legend)
 
     def finish(self, chart: alt.LayerChart, title: str, subtitle: str) -> alt.LayerChart:
-        """The chart in this style; where the page has a caption there is no title."""
+        """Apply this style; the page has captions instead of titles."""
         fits = self.width == "container"
         autosize = alt.AutoSizeParams(type="fit-x" if fits else "pad", contains="padding")
-        shown = chart.properties(width=self.width, background=self.ground, autosize=autosize)
+        shown = chart.properties(width=self.width, background=self.background, autosize=autosize)
         if title:
             shown = shown.properties(title=alt.TitleParams(title, subtitle=subtitle, offset=12))
         finished: alt.LayerChart = (
@@ -65,7 +65,7 @@ PAGE = Style(
     ink="var(--ink)",
     quiet="var(--quiet)",
     line="var(--line)",
-    ground="transparent",
+    background="transparent",
     warning="var(--warning)",
     hollow="var(--ground)",
     models=[f"var(--model-{at})" for at in range(len(MODELS))],
@@ -76,7 +76,7 @@ PICTURE = Style(
     ink="#1b1f24",
     quiet="#59636e",
     line="#d8dee4",
-    ground="#ffffff",
+    background="#ffffff",
     warning="#9a5b00",
     hollow="#ffffff",
     models=["#2f6fb3", "#b8570b", "#7b4fa3", "#2c7d4f", "#b3335f"],

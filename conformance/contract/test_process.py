@@ -115,10 +115,8 @@ def _workers(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 @catches("workers-unsupervised", "supervision-claimed-none")
-def test_a_killed_worker(start_another: Start, controlled: Controlled) -> None:
+def test_a_killed_worker(start_another: Start) -> None:
     """Both ways: it is replaced exactly if the manifest says that it is supervised."""
-    if not (controlled.deployment.workers or controlled.deployment.supervised):
-        pytest.skip("one process, as test_workers shows")
     with _two_workers(start_another) as server:
         before = server.processes()
         supervised = server.deployment.supervised

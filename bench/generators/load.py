@@ -1,4 +1,4 @@
-"""What a load generator is asked to do, and what it tells."""
+"""What a load generator takes and returns, and how its program is run."""
 
 import os
 import resource
@@ -20,35 +20,35 @@ GRACE = 60.0
 """Seconds that a load generator may take beyond its duration and timeout."""
 
 
-class OutOfOrder(TaskError):
-    """A load generator did not do what it was asked."""
+class GeneratorError(TaskError):
+    """A load generator failed."""
 
 
 @dataclass(frozen=True)
-class Order:
-    """A load."""
+class LoadSpec:
+    """A load to put on a server."""
 
     url: str
-    """The server, without a trailing slash."""
+    """The server's URL, without a trailing slash."""
     paths: Sequence[str]
-    """Request targets, in turn, or at random."""
+    """Request targets, requested in order or at random."""
     random: bool
     model: Model
     level: float
     duration: float | None
-    """Seconds; None where ``requests`` are counted."""
+    """Seconds; None if ``requests`` limits the load."""
     requests: int | None
     calls: int
     timeout: float
     threads: int
     headers: dict[str, str]
     folder: Path
-    """For files of the generator's own."""
+    """For the generator's own files."""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a load generator found."""
+class LoadResult:
+    """What a load generator measured."""
 
     command: list[str]
     requests: int
@@ -60,17 +60,17 @@ class Outcome:
     """Seconds of CPU time that the generator used."""
     output: str
     observer: float
-    """Seconds of CPU time that this program used meanwhile."""
+    """Seconds of CPU time that this program used in that time."""
     busiest: float | None = None
-    """The share of a core that its busiest process used, where it says so itself."""
+    """The share of a core that the generator's busiest process used, if it reports that."""
     lag: float | None = None
-    """Milliseconds by which requests were sent late at most, but for one in a hundred, where the
-    server was not the cause (constant rate)."""
+    """The 99th percentile, in milliseconds, of how late requests were sent, without those that the
+    server delayed (constant rate)."""
 
 
 @dataclass(frozen=True)
-class Ended:
-    """A program that has ended by itself."""
+class Finished:
+    """A program that ran to its end."""
 
     output: str
     seconds: float
@@ -78,39 +78,39 @@ class Ended:
     observer: float
 
 
-def run(command: Sequence[str], order: Order) -> Ended:
-    """Run a generator's program to its end; it is stopped with whatever interrupts this."""
+def run(command: Sequence[str], spec: LoadSpec) -> Finished:
+    """Run a generator's program to its end; stop it if this is interrupted."""
     program = find_program(command[0])
     if program is None:
-        raise OutOfOrder(f"{command[0]} is missing: `just setup` brings it")
-    bound = (order.duration or 0) + (order.requests or 0) * order.timeout + order.timeout + GRACE
+        raise GeneratorError(f"{command[0]} is missing: `just setup` installs it")
+    bound = (spec.duration or 0) + (spec.requests or 0) * spec.timeout + spec.timeout + GRACE
     env = os.environ | {"PATH": search_path()}
-    log = order.folder / "generator.txt"
+    log = spec.folder / "generator.txt"
     before, began = _children(), time.monotonic()
     with log.open("w") as output:
-        process = spawn([program, *command[1:]], cwd=order.folder, env=env, output=output)
+        process = spawn([program, *command[1:]], cwd=spec.folder, env=env, output=output)
         observer = time.process_time()
         try:
             status = process.wait(bound)
             observer = time.process_time() - observer
         except subprocess.TimeoutExpired:
-            raise OutOfOrder(f"{command[0]} did not end within {bound:.0f} s") from None
+            raise GeneratorError(f"{command[0]} did not end within {bound:.0f} s") from None
         finally:
             stop(process, grace=2)
-    told = log.read_text(errors="replace")
+    text = log.read_text(errors="replace")
     if status:
-        raise OutOfOrder(f"{command[0]}: {ending(status)}\n{told.strip()[-800:]}")
-    return Ended(told, time.monotonic() - began, _children() - before, observer)
+        raise GeneratorError(f"{command[0]}: {ending(status)}\n{text.strip()[-800:]}")
+    return Finished(text, time.monotonic() - began, _children() - before, observer)
 
 
 def _children() -> float:
-    """CPU seconds of all children that have ended, and of theirs (getrusage(2))."""
+    """CPU seconds of all child processes that have ended, and of theirs (getrusage(2))."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def percentiles(milliseconds: Sequence[float]) -> Latency | None:
-    """The latency of sorted samples, by the nearest rank."""
+    """The nearest-rank percentiles of sorted samples."""
     if not milliseconds:
         return None
     at = partial(nearest_rank, milliseconds)
