@@ -82,7 +82,7 @@ class Examination:
         return [
             *(sys.executable, "-m", "pytest", *files, *self.where, "--capture=no"),
             *("--assert", "plain", "-p", "no:terminal", "-p", "no:cacheprovider"),
-            *("-p", "pytest_timeout", "--timeout", "90"),
+            *("-p", "pytest_timeout", "--timeout", "300"),
             *(("-p", "schemathesis.pytest.plugin") if "schema" in parts else ()),
             *options,
         ]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable
+from ctypes.util import find_library
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,7 +108,10 @@ TOOLCHAINS = {
         ),
         Toolchain("locust", "Locust", _has_locust, wheel="locust"),
         Toolchain(
-            "chromium", "Chromium", lambda: find_program("chromium") is not None, ("chromium",)
+            "chromium",
+            "Chromium, and the libatomic that Playwright's driver needs",
+            lambda: find_program("chromium") is not None and find_library("atomic") is not None,
+            ("chromium", "libatomic1"),
         ),
     )
 }

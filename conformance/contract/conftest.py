@@ -1,7 +1,9 @@
 """Starts the server under test and reports the checks' outcomes."""
 
+import signal
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
+from typing import Any
 
 import pytest
 
@@ -99,6 +101,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = kept
     config.hook.pytest_deselected(items=[*foreign, *uncontrolled])
     config.stash[LEFT_OUT] = [part_of(item.nodeid) for item in uncontrolled]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_set_timer(settings: Any) -> bool:
+    """Fail with a message; pytest-timeout's own timer needs the terminal plugin."""
+
+    def fail(*_: object) -> None:
+        pytest.fail(f"not finished after {settings.timeout:.0f} s")
+
+    signal.signal(signal.SIGALRM, fail)
+    signal.setitimer(signal.ITIMER_REAL, settings.timeout)
+    return True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_cancel_timer() -> bool:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return True
 
 
 LEFT_OUT = pytest.StashKey[list[str]]()
