@@ -47,7 +47,7 @@ class Toolchain:
 
 def _has_node() -> bool:
     version = version_of("node", "--version")
-    return version is not None and version >= (20,) and find_program("npm") is not None
+    return version is not None and version >= (24,) and find_program("npm") is not None
 
 
 def _link_npm() -> None:
@@ -90,7 +90,7 @@ TOOLCHAINS = {
     one.name: one
     for one in (
         Toolchain(
-            "node", "Node.js 20 or later with npm", _has_node, wheel="node", finish=_link_npm
+            "node", "Node.js 24 or later with npm", _has_node, wheel="node", finish=_link_npm
         ),
         Toolchain("jdk", "a JDK, 17 or 21", _has_jdk, ("openjdk-17-jdk-headless",)),
         Toolchain("maven", "Maven", lambda: find_program("mvn") is not None, ("maven",)),

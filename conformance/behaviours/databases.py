@@ -151,18 +151,16 @@ def _cut(database: _Database, lab: Lab) -> str:
 
 
 def _hangs(database: _Database, lab: Lab) -> str:
-    with (
-        _connected(database, lab) as server,
-        _while("hanging", database, server),
-        server.connect(_SOON) as connection,
-    ):
-        try:
-            connection.request(Request(database.target))
-        except Silence:
-            return "none within 8 s"
-        except Closed:
-            pass
-        return "an answer within 8 s"
+    with _connected(database, lab) as server:
+        time.sleep(1)  # HikariCP does not test a connection that was used in the last 500 ms
+        with _while("hanging", database, server), server.connect(_SOON) as connection:
+            try:
+                connection.request(Request(database.target))
+            except Silence:
+                return "none within 8 s"
+            except Closed:
+                pass
+            return "an answer within 8 s"
 
 
 def _others(database: _Database, lab: Lab, count: int = 1) -> str:
