@@ -97,6 +97,18 @@ TOOLCHAINS = {
         Toolchain("ruby", "Ruby 3.1 or later with Bundler", _has_ruby, _RUBY),
         Toolchain("nginx", "nginx", lambda: find_program("nginx") is not None, ("nginx-light",)),
         Toolchain(
+            "venv",
+            "Python's venv with pip",
+            lambda: run_program(("python3", "-c", "import ensurepip"))[0] == 0,
+            ("python3-venv",),
+        ),
+        Toolchain(
+            "envsubst",
+            "envsubst",
+            lambda: find_program("envsubst") is not None,
+            ("gettext-base",),
+        ),
+        Toolchain(
             "c-compiler",
             "a C compiler and Python's headers",
             _has_c_compiler,

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from harness.paths import ROOT
+from harness.processes import wait_until
 
 
 def run(
@@ -60,6 +61,20 @@ def started(
 def descendants(pid: int) -> list[psutil.Process]:
     """All descendants of ``pid``."""
     return psutil.Process(pid).children(recursive=True)
+
+
+def remaining(processes: list[psutil.Process], timeout: float) -> list[psutil.Process]:
+    """Those that have not ended in time. A zombie has: its new parent has yet to reap it."""
+    alive = psutil.wait_procs(processes, timeout=0)[1]
+    wait_until(lambda: not any(map(is_alive, alive)), timeout=timeout)
+    return [process for process in alive if is_alive(process)]
+
+
+def is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def listeners(words: str) -> list[psutil.Process]:

@@ -14,7 +14,7 @@ from harness.manifest import Manifest
 from spec.behaviours import Answer, Question, Rating
 from tests.browser import Opened
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 PHONE = 360
 DESKTOP = 1400

@@ -23,6 +23,7 @@ from harness.catalog import Target, find_target
 from harness.errors import TaskError
 from harness.paths import ROOT
 from harness.services import Services, backing_services
+from harness.toolchains import LOAD_GENERATORS, require
 from tests.browser import Opened
 from tests.tasks import run
 
@@ -31,6 +32,7 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.fixture(scope="module")
 def backing() -> Iterator[Services]:
+    require(LOAD_GENERATORS)
     with backing_services() as held:
         yield held
 

@@ -31,6 +31,9 @@ from tests.tasks import run
 
 pytestmark = pytest.mark.timeout(1200)
 
+_README_NEEDS = {"python": ["venv"], "nginx": ["envsubst"]}
+"""Toolchains of which the READMEs' own commands make use, by language."""
+
 SERVERS = sorted(find_servers().values(), key=lambda server: server.name != "play")
 """The slowest comes first."""
 
@@ -124,7 +127,7 @@ def fetch(url: str) -> bytes:
 
 def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
     """Follow the README's instructions as a user would."""
-    require(server.manifest.needs)
+    require([*server.manifest.needs, *_README_NEEDS.get(server.manifest.language, ())])
     shell = {name: value for name, value in environment().items() if name not in settings}
     if server.name != REAL_PIP:
         tools = folder / "tools"

@@ -14,7 +14,7 @@ from bench.result import Failure
 from tests.browser import Opened
 from tests.runs import BUSY, SERVERS, a_run
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(900)
 
 BY_RATE = ["express/express", "tornado/tornado", "flask/gevent", "flask/gunicorn"]
 NASTY = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"

@@ -24,7 +24,7 @@ from harness.processes import wait_until
 from harness.services import KINDS, Services, backing_services, documents, keeper, tables
 from harness.services.private import own_folder
 from harness.services.service import Service
-from tests.tasks import listeners, started
+from tests.tasks import is_alive, listeners, started
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -50,13 +50,6 @@ def keeper_of(name: str) -> psutil.Process:
     """The keeper in this checkout; other checkouts on the machine may have keepers too."""
     (found,) = [one for one in listeners(f"harness.services {name}") if one.cwd() == str(ROOT)]
     return found
-
-
-def is_alive(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def exported(log: Path) -> dict[str, str]:

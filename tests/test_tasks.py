@@ -7,14 +7,13 @@ import socket
 import urllib.request
 from pathlib import Path
 
-import psutil
 import pytest
 
 from harness.locks import is_locked
 from harness.paths import ROOT, RUN
 from harness.ports import accepts, free_port
 from harness.processes import wait_until
-from tests.tasks import descendants, listeners, run, started
+from tests.tasks import descendants, listeners, remaining, run, started
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -69,7 +68,7 @@ def test_serve_and_stop(tmp_path: Path) -> None:
         below = descendants(task.pid)
         assert below
     assert task.returncode == 130
-    assert psutil.wait_procs(below, timeout=5)[1] == []
+    assert remaining(below, timeout=5) == []
     assert not accepts("127.0.0.1", port)
 
 
@@ -81,7 +80,7 @@ def test_a_killed_task_blocks_nothing(tmp_path: Path) -> None:
         below = descendants(task.pid)
         os.killpg(task.pid, signal.SIGKILL)
         task.wait()
-        assert psutil.wait_procs(below, timeout=15)[1] == []
+        assert remaining(below, timeout=15) == []
     with started("serve", "aiohttp", **serve):  # type: ignore[arg-type]
         assert accepts("127.0.0.1", port)
 
@@ -107,7 +106,7 @@ def test_a_killed_keeper_is_replaced(tmp_path: Path) -> None:
             return  # it belongs to another task
         below = mine[0].children(recursive=True)
         mine[0].kill()
-        assert psutil.wait_procs(below, timeout=15)[1] == []
+        assert remaining(below, timeout=15) == []
         with started("services", log=tmp_path / "two", until="Ctrl-C"):
             url = next(
                 line.split("'")[1]
