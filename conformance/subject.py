@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import get_args
@@ -14,12 +15,13 @@ import psutil
 
 import spec
 from conformance import address
-from conformance.http import TIMEOUT, Connection, Request, Response
+from conformance.http import TIMEOUT, Connection, Garbled, NoAnswer, Request, Response
 from conformance.proxy import Proxy
 from harness.catalog import Target
 from harness.errors import UsageError
 from harness.manifest import Deployment
 from harness.ports import free_port
+from harness.processes import wait_until
 from harness.server import Running, running
 from harness.services import Services
 
@@ -120,6 +122,8 @@ Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]
 """Starts another instance of a deployment with other settings."""
 
 _making = Lock()
+_CONNECTING = 10.0
+"""Seconds that a driver may take to connect once its server has started."""
 
 
 @contextmanager
@@ -161,7 +165,22 @@ def start(
         )
         if source.in_replica_set and "MONGODB_URL" not in (settings or {}):
             _require_proxy(subject)
+        _await_databases(subject)
         yield subject
+
+
+def _await_databases(subject: Controlled) -> None:
+    """Wait while the databases' endpoints answer 503: a driver may still be connecting."""
+    for part in ("mongo", "agents"):
+        if part in subject.parts:
+            wait_until(partial(_is_available, subject, EXAMPLES[part]), timeout=_CONNECTING)
+
+
+def _is_available(subject: Subject, target: str) -> bool:
+    try:
+        return subject.ask(target).status != 503
+    except (OSError, NoAnswer, Garbled):
+        return True
 
 
 def _require_proxy(subject: Controlled) -> None:

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
@@ -14,8 +14,8 @@ from gridfs import GridFSBucket
 import spec
 from conformance import memory
 from conformance.behaviours.files import ending, fate, head, if_none_match, validators
-from conformance.behaviours.lab import Lab, asks
-from conformance.subject import BIG
+from conformance.behaviours.lab import Lab, asks, asks_several
+from conformance.subject import BIG, Controlled
 from harness.processes import wait_until
 from spec import media_types
 
@@ -82,21 +82,30 @@ asks("gridfs-memory", "gridfs", lane="alone", control=True)(partial(_memory, mem
 asks("gridfs-memory-ten", "gridfs", lane="alone", control=True)(partial(_memory, memory.for_ten))
 
 
-def _missing(chunk: int, lab: Lab) -> str:
-    """How the response ends if one of a file's four chunks is missing."""
+@asks_several("gridfs-missing-chunk", "gridfs-missing-end", parts=("gridfs",), lane="alone")
+def _missing(lab: Lab) -> dict[str, str]:
+    """How the response ends if a file's third or its last chunk of four is missing."""
+    with ExitStack() as held:
+        server = held.enter_context(lab.start())
+        in_the_middle = _ends_without(2, server, lab)
+        if in_the_middle == _DIES:
+            server = held.enter_context(lab.start())
+        return {
+            "gridfs-missing-chunk": in_the_middle,
+            "gridfs-missing-end": _ends_without(3, server, lab),
+        }
+
+
+_DIES = "dies"
+
+
+def _ends_without(chunk: int, server: Controlled, lab: Lab) -> str:
     size = 3 * _CHUNK + 1000
-    with (
-        lab.start() as server,
-        _stored(lab, "{}.bin", b"x" * size, missing=chunk) as target,
-    ):
+    with _stored(lab, "{}.bin", b"x" * size, missing=chunk) as target:
         before = server.pids()
         ended = ending(server, target, size, lab.patience)
         died = wait_until(lambda: not before <= server.pids(), timeout=1)
-        return "dies" if died else ended
-
-
-asks("gridfs-missing-chunk", "gridfs", lane="alone", control=True)(partial(_missing, 2))
-asks("gridfs-missing-end", "gridfs", lane="alone", control=True)(partial(_missing, 3))
+        return _DIES if died else ended
 
 
 def _named(form: str, lab: Lab) -> str:

@@ -1,7 +1,7 @@
 """Asks the questions: in parallel where they do not affect each other."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -30,11 +30,16 @@ __all__ = ["INQUIRIES", "Observation", "observe"]
 GROUPS = (routing, parameters, files, gridfs, connection, refusals, smuggling, databases, process)
 """Importing a group registers its questions."""
 
-_INSTANCES: dict[Lane, int] = {"wire": 1, "alone": 1, "databases": 3, "process": 1}
-"""Servers of each lane."""
+_SERVERS: tuple[tuple[tuple[Lane, ...], int], ...] = (
+    (("wire", "process"), 1),
+    (("alone",), 1),
+    (("databases",), 2),
+)
+"""The lanes that share a server, and the number of such servers. Questions of ``process`` start
+their own, and use the shared one only as a template."""
 _TOGETHER: dict[Lane, int] = {"wire": 8, "alone": 1, "databases": 1, "process": 2}
-"""Questions asked at once on each server. If a deployment serves one client at a time, ``wire`` has
-half as many servers, and asks one question at a time. Those of ``process`` start their own."""
+"""Questions asked at once on each server. A deployment that serves one client at a time gets half
+as many servers for ``wire`` instead, and is asked one question at a time."""
 _RECOVERY = 15.0
 """Seconds that a server has to recover after a question."""
 
@@ -62,37 +67,53 @@ def observe(
     ``where`` is a running server, which is not asked questions that need control; or how to start
     one, whether it serves several clients at once, and the patience (:class:`Lab`).
     """
-    lanes: dict[Lane, SimpleQueue[Inquiry]] = {}
+    lanes: dict[Lane, _Queue] = {}
     for inquiry in dict.fromkeys(inquiries):
         if not (inquiry.control and isinstance(where, Lab)):
             lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
     with ThreadPoolExecutor(sum(_TOGETHER.values())) as pool:
-        running = []
-        for lane, queue in lanes.items():
-            if isinstance(where, Lab):
-                running.append(pool.submit(_work, where, queue, report, 1))
-                continue
+        if isinstance(where, Lab):
+            running = [pool.submit(_work, where, queue, report) for queue in lanes.values()]
+        else:
             another, concurrent, patience = where
-            instances, together = _INSTANCES[lane], _TOGETHER[lane]
-            if lane == "wire" and not concurrent:
-                instances, together = together // 2, 1
-            for _ in range(min(instances, queue.qsize())):
-                running.append(pool.submit(_work_on, another, patience, queue, report, together))
+            running = [
+                pool.submit(_work_on, another, patience, work, report)
+                for work in _shared(lanes, concurrent)
+            ]
         for one in running:
             one.result()
 
 
-def _work_on(
-    another: Start, patience: float, queue: SimpleQueue[Inquiry], report: Report, together: int
-) -> None:
+_Queue = SimpleQueue[Inquiry]
+_Work = list[tuple[_Queue, int]]
+"""The questions for a server, and how many of each queue are asked at once."""
+
+
+def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[_Work]:
+    """The work of each server."""
+    for shared, count in _SERVERS:
+        work = {lane: (lanes[lane], _TOGETHER[lane]) for lane in shared if lane in lanes}
+        if not concurrent and "wire" in work:
+            more = _TOGETHER["wire"] // 2 - 1
+            work["wire"] = lanes["wire"], 1
+            yield from [[work["wire"]]] * min(more, lanes["wire"].qsize() - 1)
+        if work:
+            most = max(queue.qsize() for queue, _ in work.values())
+            yield from [list(work.values())] * min(count, most)
+
+
+def _work_on(another: Start, patience: float, work: _Work, report: Report) -> None:
     """Start a server and ask it."""
     with ExitStack() as held:
         with _starting:
             server = held.enter_context(another({}))
-        _work(Lab(server, another, patience), queue, report, together)
+        lab = Lab(server, another, patience)
+        with ThreadPoolExecutor(len(work)) as pool:
+            for done in [pool.submit(_work, lab, queue, report, many) for queue, many in work]:
+                done.result()
 
 
-def _work(lab: Lab, queue: SimpleQueue[Inquiry], report: Report, together: int) -> None:
+def _work(lab: Lab, queue: _Queue, report: Report, together: int = 1) -> None:
     def work() -> None:
         while True:
             try:
@@ -115,7 +136,7 @@ def ask(lab: Lab, inquiry: Inquiry) -> list[Observation]:
         seen = [Observation(id, None, f"{type(error).__name__}: {error}") for id in inquiry.ids]
     else:
         seen = [_listed(id, answers[id]) for id in inquiry.ids]
-    if inquiry.lane != "wire":
+    if inquiry.lane in ("alone", "databases"):
         _settle(lab)
     return seen
 
