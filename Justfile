@@ -45,7 +45,7 @@ compare *ARGS: _environment
 list *ARGS: _environment
     @exec {{ python }} -m harness list "$@"
 
-# Copy a server as the start of your own: new NAME DIR [--name MY-SERVICE]
+# Copy a server as the start of your own, or start one: new NAME DIR|--skeleton LANGUAGE/NAME
 [no-exit-message]
 new *ARGS: _environment
     @exec {{ python }} -m harness new "$@"
