@@ -14,16 +14,16 @@ from rich.table import Table
 
 import spec
 from harness import doctor as checks
-from harness import readme
 from harness.build import build, run_in
 from harness.catalog import Server, find_servers, find_target, find_targets, require_all
 from harness.console import progress_bar, result, say
 from harness.errors import TaskError, UsageError
 from harness.lines import count_lines
 from harness.new import copy_server
-from harness.paths import CALLER, ROOT, RUN
+from harness.paths import CALLER, README, ROOT, RUN
 from harness.ports import require_free
 from harness.processes import ending
+from harness.readme import blocks, with_table
 from harness.server import running
 from harness.services import backing_services
 from harness.services import reset as reset_services
@@ -32,6 +32,7 @@ from harness.settings import read_settings, require_workers
 from harness.skeleton import write_skeleton
 from harness.task import reports_errors
 from harness.toolchains import LOAD_GENERATORS, require
+from harness.writing import write_whole
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -79,8 +80,9 @@ def examples(parts: list[Any] | None = None) -> list[str]:
 
 @main.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--readme", is_flag=True, help="Write the table of servers in README.md instead.")
 @reports_errors
-def list_(as_json: bool) -> None:
+def list_(as_json: bool, readme: bool) -> None:
     """List the servers and their deployments.
 
     Lines are non-blank lines of code and configuration, without tests and lock files.
@@ -97,6 +99,8 @@ def list_(as_json: bool) -> None:
             for server in servers
         ]
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    elif readme:
+        write_whole(README, with_table(README.read_text(), servers))
     else:
         _show(servers)
     require_all(("all",))
@@ -270,7 +274,7 @@ def _copy(server: str, folder: Path, name: str | None) -> None:
     source = find_target(server).server
     target = CALLER / folder
     copy_server(source, target, name)
-    steps = readme.blocks((target / "README.md").read_text())[:2]
+    steps = blocks((target / "README.md").read_text())[:2]
     click.echo(f"{folder} has a copy of {source.name}. To install and run it:\n")
     for commands in ([f"cd {shlex.quote(str(folder))}"], *steps):
         click.echo(f"  {' && '.join(commands)}")
