@@ -1,7 +1,6 @@
 """docs/add-a-server.md: its files and commands make a server that passes all checks."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
