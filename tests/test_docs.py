@@ -41,9 +41,6 @@ REFERENCE = re.compile(r"^\[[^\]]+\]: (\S+)", re.MULTILINE)
 HOST = re.compile(r"[\w-]+(\.[\w-]+)+")
 COMMAND = re.compile(r"(?:^|(?<=[\s`(/]))just ([a-z][a-z-]*)([^\n`|;&#)]*)")
 
-ANY_OPTION = {"test"}
-"""Recipes that pass their options on to pytest."""
-
 
 def links(text: str) -> list[str]:
     """The targets of the text's links, outside of code."""
@@ -116,7 +113,7 @@ def recipes() -> dict[str, Any]:
 def options(recipe: str) -> set[str]:
     """The options in the help of the program that the recipe runs."""
     body = json.dumps(recipes()[recipe]["body"])
-    run = re.search(r"-m ([\w.]+)((?: [a-z]+)*) ", body)
+    run = re.search(r'" -m ([\w.]+)((?: [a-z]+)*) ', body)
     if not run:
         return set()
     done = subprocess.run(
@@ -135,7 +132,7 @@ def unknown(text: str) -> Iterator[str]:
     for recipe, given in commands(text):
         if recipe not in recipes():
             yield f"just {recipe}: there is no such recipe"
-        elif given and recipe not in ANY_OPTION:
+        elif given:
             for option in given:
                 if option not in options(recipe):
                     yield f"just {recipe} {option}: there is no such option"
