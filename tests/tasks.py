@@ -30,6 +30,23 @@ def run(
     )
 
 
+def sh(commands: str, folder: Path, env: Mapping[str, str], timeout: float = 900) -> str:
+    """Run commands as if pasted into a terminal, until one fails; returns their output."""
+    done = subprocess.run(
+        ["sh", "-e", "-c", commands],
+        cwd=folder,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert done.returncode == 0, f"{commands}\n{done.stdout}"
+    return done.stdout
+
+
 @contextmanager
 def started(
     *words: str, log: Path, until: str, env: Mapping[str, str] | None = None

@@ -7,7 +7,6 @@ their addresses. One server uses the real pip; the others use uv instead, for it
 import os
 import re
 import signal
-import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from harness.processes import spawn, stop, wait_until
 from harness.readme import blocks
 from harness.services import backing_services
 from harness.toolchains import require
-from tests.tasks import run
+from tests.tasks import run, sh
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -75,19 +74,7 @@ class Copy:
 
     def sh(self, commands: list[str]) -> str:
         """Run commands as if pasted into a terminal, until one fails."""
-        done = subprocess.run(
-            ["sh", "-e", "-c", "\n".join(commands)],
-            cwd=self.folder,
-            env=self.shell,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=900,
-            check=False,
-        )
-        assert done.returncode == 0, f"{commands}:\n{done.stdout}"
-        return done.stdout
+        return sh("\n".join(commands), self.folder, self.shell)
 
     def serves(self, commands: list[str], log: Path) -> None:
         """Fail unless the commands serve the contract until Ctrl-C, which ends all processes."""

@@ -9,7 +9,8 @@ import pytest
 from conformance import records
 from conformance.verdict import has_passed
 from harness.catalog import find_servers, find_target, find_targets
-from harness.paths import ROOT
+from harness.paths import README
+from harness.readme import with_table
 from spec.behaviours import questions
 from tests.tasks import run
 
@@ -71,15 +72,10 @@ def test_a_change_to_a_server_ends_its_verdict() -> None:
     assert has_passed(target) == before
 
 
-def test_the_readme_lists_every_deployment() -> None:
-    readme = (ROOT / "README.md").read_text()
-    for server in find_servers().values():
-        row = next(
-            (line for line in readme.splitlines() if line.startswith(f"| [{server.name}](")), None
-        )
-        assert row is not None, f"{server.name} is not in the table"
-        for deployment in server.manifest.deployment:
-            assert f"`{deployment.name}`" in row
+@pytest.mark.quick
+def test_the_readme_lists_every_server() -> None:
+    readme = README.read_text()
+    assert readme == with_table(readme, find_servers().values()), "run `./just list --readme`"
 
 
 def test_each_risky_behaviour_has_its_line_in_the_readme() -> None:
