@@ -1,10 +1,12 @@
-"""Results: one JSON file per run, with all measurements.
+"""Results: one JSON file per run, with all measurements; published ones are compressed.
 
 :func:`schema` is its JSON Schema. ``SCHEMA`` is raised when an older reader would misread a newer
 file.
 """
 
+import gzip
 import json
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -319,7 +321,10 @@ def write(run: Run) -> Path:
 def read(path: Path) -> Run:
     """Read and validate a run; errors name the file and the field."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        packed = path.read_bytes()
+        content = json.loads(gzip.decompress(packed) if path.suffix == ".gz" else packed)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise UsageError(f"{path}: not a whole gzip file: {error}") from error
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -334,11 +339,14 @@ def read(path: Path) -> Run:
 
 
 def find(name: str) -> Path:
-    """The file of a result, from its path or its id."""
-    path = Path(name) if name.endswith(".json") else RESULTS / f"{name}.json"
-    if not path.exists():
-        raise UsageError(f"there is no result {name!r}: `ls results` lists them")
-    return path
+    """The file of a result, from its path, its id, or its name below ``results/``."""
+    if name.endswith((".json", ".json.gz")):
+        places = [Path(name)]
+    else:
+        places = [RESULTS / f"{name}.json", RESULTS / f"{name}.json.gz"]
+    if path := next((one for one in places if one.exists()), None):
+        return path
+    raise UsageError(f"there is no result {name!r}: `ls results` lists them")
 
 
 def schema() -> dict[str, Any]:
