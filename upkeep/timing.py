@@ -1,0 +1,102 @@
+"""Compares the CPU time that a request takes on two builds of a server, measured in turn."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import spec
+from bench import machine
+from bench.figures import FIGURES
+from bench.generators import prepare as prepare_generator
+from bench.measure import RunContext, measure
+from bench.plan import turns
+from bench.workload import Case, Changes, Workload, load_workload, part_of
+from harness.catalog import Target
+from harness.errors import TaskError
+from harness.locks import locked
+from harness.paths import RUN
+from harness.services import Services
+
+PATHS = ("/index", "/mongo", "/agents")
+PAIRS = 7
+"""The fewest pairs with which the intervals of three paths hold together at 95%."""
+_SECONDS, _CONNECTIONS = 2, 16
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The CPU time of one request, in µs, before and after a change."""
+
+    path: str
+    before: float
+    after: float
+    """Medians."""
+    ratio: float
+    """The median of the pairs' ratios, after divided by before."""
+    low: float
+    high: float
+    """The lowest and the highest ratio: an interval for the median ratio, whatever the
+    distribution (Conover, Practical Nonparametric Statistics, 1999, section 3.2)."""
+    pairs: int
+
+    @property
+    def verdict(self) -> str:
+        """``less``, ``more``, or that the interval contains 1."""
+        return "less" if self.high < 1 else "more" if self.low > 1 else "no difference shown"
+
+
+def confidence(pairs: int, intervals: int) -> float:
+    """The confidence that all of so many intervals hold (Bonferroni)."""
+    return max(0.0, 1 - intervals * 2.0 ** (1 - pairs))
+
+
+def compare(path: str, before: Sequence[float], after: Sequence[float]) -> Comparison:
+    """Compare pairs of measurements."""
+    ratios = [new / old for old, new in zip(before, after, strict=True)]
+    return Comparison(
+        path, median(before), median(after), median(ratios), min(ratios), max(ratios), len(ratios)
+    )
+
+
+def measure_pairs(
+    old: Target, new: Target, backing: Services, pairs: int, progress: Progress
+) -> list[Comparison]:
+    """Measure two builds in turn, which of them is first changing from pair to pair."""
+    machine.raise_limits()
+    parts = new.server.manifest.parts
+    paths = [path for path in PATHS if parts is None or part_of(path) in parts]
+    found: dict[str, tuple[list[float], list[float]]] = {path: ([], []) for path in paths}
+    with locked(RUN / "locks" / "measuring"):
+        for pair in range(1, pairs + 1):
+            for path, values in found.items():
+                sides = list(zip((old, new), values, strict=True))
+                for target, side in sides if pair % 2 else reversed(sides):
+                    progress(f"{path}, pair {pair} of {pairs}")
+                    side.append(_cpu(target, path, backing))
+    return [compare(path, *values) for path, values in found.items()]
+
+
+def _cpu(target: Target, path: str, backing: Services) -> float:
+    plan = _workload(target, path)
+    prepare_generator(plan.load)
+    context = RunContext(plan, backing, spec.FILES, plan.paths)
+    measured = measure(turns(plan, [target])[0], context)
+    value = FIGURES["cpu"].of(measured)
+    if value is None:
+        raise TaskError(f"{target.name} answered no request to {path} under load")
+    return value
+
+
+def _workload(target: Target, path: str) -> Workload:
+    changes = Changes(
+        levels=[_CONNECTIONS],
+        duration=_SECONDS,
+        repeats=1,
+        warmup=max(target.deployment.warmup, 1.0),
+    )
+    case = Case(name="1 worker", settings={"WORKERS": "1"})
+    return (
+        load_workload("text").changed(changes).model_copy(update={"paths": [path], "case": [case]})
+    )
