@@ -5,14 +5,22 @@ import sys
 
 import click
 
+from bench.result import find, read
 from conformance.report import show as show_verdicts
 from conformance.verdict import Verdict
 from harness.catalog import find_target, find_targets, require_all
 from harness.console import progress, result
+from harness.errors import UsageError
+from harness.paths import CALLER, ROOT
 from harness.task import reports_errors
+from upkeep import figures as texts
 from upkeep import outdated as versions
+from upkeep import submit as checks
 from upkeep import upgrade_report
+from upkeep.copies import replace_all
 from upkeep.ecosystems import project
+from upkeep.privacy import Identity, remains, without_identity
+from upkeep.reference import name_of, pack, place_of
 from upkeep.timing import PAIRS
 from upkeep.upgrade import upgrade as upgrade_server
 
@@ -80,4 +88,73 @@ def upgrade(name: str, latest: bool, measure: bool, pairs: int, to_json: bool) -
         upgrade_report.show(found, result)
     if verdicts and not found.proved:
         show_verdicts(verdicts, progress)
+        sys.exit(1)
+
+
+@main.command()
+@click.argument("name", metavar="RESULT")
+@click.option("--machine", help="The machine's name; the default is from its CPU and cores.")
+@click.option(
+    "--accept",
+    "accepted",
+    multiple=True,
+    type=click.Choice(sorted(checks.SPOILING)),
+    help="Publish in spite of warnings of this kind.",
+)
+@click.option("--replace", is_flag=True, help="Replace the published result of this workload.")
+@click.option("--check", "only_check", is_flag=True, help="Only check; write nothing.")
+@reports_errors
+def submit(
+    name: str, machine: str | None, accepted: tuple[str, ...], replace: bool, only_check: bool
+) -> None:
+    """Check a RESULT (a file, or an id in results/) and put it among the published ones.
+
+    It must be complete, with the workload's own numbers, of committed files that have not changed
+    since, and without warnings that spoil its figures. Paths and names of this machine are taken
+    out. It is written to results/reference/MACHINE/WORKLOAD.json.gz, to be committed. Exit status 2
+    with a list of what is wrong, and what to do.
+    """
+    path = CALLER / name if name.endswith((".json", ".json.gz")) else find(name)
+    run = read(path)
+    where = machine or name_of(run.machine)
+    if not checks.is_name(where):
+        raise UsageError(f"--machine: {where!r}: use a-z, 0-9 and hyphens")
+    found = [*checks.problems(run, accepted=accepted), *checks.machine_problems(run, where)]
+    identity = Identity.here()
+    clean = without_identity(run, identity)
+    found += [
+        checks.Problem(f"it contains {word}", f"remove that by hand from {path}")
+        for word in remains(clean, identity)
+    ]
+    place = place_of(run, where)
+    if place.exists() and not replace:
+        found.append(checks.Problem(f"{place.relative_to(ROOT)} exists", "replace it: --replace"))
+    checks.require(found, run.id)
+    shown = place.relative_to(ROOT)
+    if only_check:
+        click.echo(f"{run.id} can be published as {shown}")
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    replace_all({place: pack(clean)})
+    click.echo(f"{shown} ({place.stat().st_size / 1e6:.1f} MB): commit it, then run `just figures`")
+
+
+@main.command()
+@click.option("--check", "only_check", is_flag=True, help="Only compare; write nothing.")
+@reports_errors
+def figures(only_check: bool) -> None:
+    """Write the figures in README.md and docs/ from the published results.
+
+    A figure stands between <!-- figure: MACHINE/WORKLOAD SERVER LEVEL FIGURE --> and
+    <!-- /figure -->; upkeep/figures.py has the options. With --check, exit status 1 if a figure
+    differs, or if docs/ has one that comes from no result.
+    """
+    if not only_check:
+        for path in texts.texts():
+            if texts.update(path):
+                click.echo(f"updated {path.relative_to(ROOT)}")
+    wrong = [one for path in texts.texts() for one in texts.check(path, strict=path.parent != ROOT)]
+    for one in wrong:
+        click.echo(str(one), err=True)
+    if wrong:
         sys.exit(1)

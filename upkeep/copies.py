@@ -80,10 +80,10 @@ def replace_all(files: Mapping[Path, bytes]) -> None:
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
     """Defer signals that end the task until the end of the block."""
-    arrived: list[int] = []
+    arrived: list[signal.Signals] = []
 
     def defer(number: int, _: FrameType | None) -> None:
-        arrived.append(number)
+        arrived.append(signal.Signals(number))
 
     before = {number: signal.signal(number, defer) for number in _SIGNALS}
     try:
@@ -91,5 +91,5 @@ def _uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for number in arrived:
-            os.kill(os.getpid(), number)
+        for late in arrived:
+            os.kill(os.getpid(), late)

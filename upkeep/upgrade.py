@@ -86,7 +86,7 @@ def upgrade(server: Server, verdicts: list[Verdict], *, latest: bool, pairs: int
         targets = [Target(new.server, one) for one in server.manifest.deployment]
         with backing_services() as backing:
             verdicts += Proof(trial=True).run(targets)
-            _take(found, verdicts)
+            _take(found, verdicts, recorded=(server.folder / records.NAME).is_file())
             if not found.proved:
                 return found
             if pairs:
@@ -122,13 +122,14 @@ def moved(
     return sorted(found, key=lambda one: not one.direct)
 
 
-def _take(found: Upgrade, verdicts: list[Verdict]) -> None:
-    """Take the results of the proof."""
+def _take(found: Upgrade, verdicts: list[Verdict], *, recorded: bool) -> None:
+    """Take the results of the proof; without a record, there is nothing to compare with."""
     found.proved = all(verdict.conforms for verdict in verdicts)
     for verdict in verdicts:
         found.checks[verdict.target] = sum(one.outcome == "passed" for one in verdict.checks)
         found.answers += len(verdict.behaviours)
-        found.behaviours += [_changed(verdict.target, one) for one in verdict.changes]
+        if recorded:
+            found.behaviours += [_changed(verdict.target, one) for one in verdict.changes]
 
 
 def _changed(target: str, change: records.Change) -> Changed:
