@@ -93,9 +93,14 @@ def show(surveys: Iterable[Survey], console: Console) -> None:
             console.print(f"{one.name}: {one.note}", soft_wrap=True)
         elif not one.outdated:
             console.print(f"{one.name}: all {len(one.dependencies)} current", style="dim")
-    sources = dict.fromkeys(one.compared_with for one in surveys if one.compared_with)
-    console.print(f"\ncompared with: {'; '.join(sources)}", style="dim", soft_wrap=True)
-    console.print("`just upgrade NAME` moves a server to the allowed versions", style="dim")
+    console.print("\ncompared with:", style="dim")
+    for source in dict.fromkeys(one.compared_with for one in surveys if one.compared_with):
+        names = ", ".join(one.name for one in surveys if one.compared_with == source)
+        console.print(f"  {source} ({names})", style="dim", soft_wrap=True)
+    moves = (
+        f"`just upgrade NAME` moves a server to the allowed versions, `just lock` {project.NAME}"
+    )
+    console.print(moves, style="dim", soft_wrap=True)
 
 
 def _why(row: Dependency) -> str:

@@ -89,7 +89,7 @@ def upgrade(server: Server, verdicts: list[Verdict], *, latest: bool, pairs: int
             _take(found, verdicts, recorded=(server.folder / records.NAME).is_file())
             if not found.proved:
                 return found
-            if pairs:
+            if pairs and found.packages:
                 _measure(
                     found, Target(old.server, targets[0].deployment), targets[0], backing, pairs
                 )

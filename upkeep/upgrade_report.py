@@ -19,8 +19,11 @@ def show(upgrade: Upgrade, console: Console) -> None:
     if not upgrade.packages and not upgrade.checks:
         console.print(f"{upgrade.server} is current: its constraints allow nothing newer")
         return
-    _heading(console, _counted(len(upgrade.packages), "package moved", "packages moved"))
-    console.print(_packages(upgrade.packages))
+    if upgrade.packages:
+        _heading(console, _counted(len(upgrade.packages), "package moved", "packages moved"))
+        console.print(_packages(upgrade.packages))
+    else:
+        _heading(console, "No package moved that the server runs on, only those of its tests")
     checks = ", ".join(f"{target} {count}" for target, count in upgrade.checks.items())
     _heading(console, "Contract: " + ("kept" if upgrade.proved else "BROKEN"))
     console.print(f"  checks passed: {checks}", soft_wrap=True)

@@ -1,7 +1,7 @@
 """What the package managers have in common."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -17,7 +17,7 @@ class Dependency:
 
     name: str
     have: str
-    """The locked version."""
+    """The locked version; several, with commas, if platforms differ."""
     allowed: str
     """The newest version that its own constraint and the other dependencies allow."""
     newest: str
@@ -28,7 +28,7 @@ class Dependency:
     @property
     def is_outdated(self) -> bool:
         """Whether there is a newer version."""
-        return self.have not in (self.allowed, self.newest) or self.allowed != self.newest
+        return self.have != self.allowed or self.newest not in self.have.split(", ")
 
 
 class Ecosystem(ABC):
@@ -58,17 +58,15 @@ class Ecosystem(ABC):
         With ``latest``, constraints are moved to the newest releases first.
         """
 
-    def run(self, *command: str, cwd: Path | None = None, accept: Sequence[int] = (0,)) -> str:
-        """The output of a command; raises if its exit status is not one of ``accept``."""
-        return run(*command, cwd=cwd or self.folder, accept=accept)
+    def run(self, *command: str, accept: Sequence[int] = (0,)) -> str:
+        """The output of a command in the folder; raises if its exit status is not accepted."""
+        return run(*command, cwd=self.folder, accept=accept)
 
 
-def run(
-    *command: str, cwd: Path, accept: Sequence[int] = (0,), env: Mapping[str, str] | None = None
-) -> str:
+def run(*command: str, cwd: Path, accept: Sequence[int] = (0,)) -> str:
     """The output of a command in ``cwd``; raises if its exit status is not one of ``accept``."""
     try:
-        status, output = finish(command, cwd=cwd, env=environment() | dict(env or {}))
+        status, output = finish(command, cwd=cwd, env=environment())
     except UsageError as error:
         raise UsageError(f"{command[0]} is missing: see `just doctor`") from error
     if status not in accept:
