@@ -17,7 +17,7 @@ from spec.behaviours import questions
 from upkeep import upgrade as upgrading
 from upkeep.copies import Copy, replace_all
 from upkeep.ecosystems import Ecosystem, ecosystem_of, python, scala
-from upkeep.timing import PAIRS, compare, confidence
+from upkeep.timing import PAIRS, compare, confidence, rank_of
 from upkeep.upgrade import moved, upgrade
 
 pytestmark = pytest.mark.quick
@@ -73,6 +73,9 @@ def test_ratios_of_pairs() -> None:
     assert found.verdict == "less"
     assert compare("/index", [1, 2], [2, 1]).verdict == "no difference shown"
     assert confidence(PAIRS, 3) > 0.95 > confidence(PAIRS - 1, 3)
+    assert (rank_of(PAIRS, 3), rank_of(15, 3), rank_of(1, 3)) == (1, 3, 1)
+    wild = compare("/index", [1.0] * 15, [9.0, 0.1, *([1.1] * 13)], 3)
+    assert (wild.low, wild.high, wild.verdict) == (1.1, 1.1, "more")
 
 
 def test_files_are_replaced_together_even_when_interrupted(

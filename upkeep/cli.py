@@ -65,7 +65,7 @@ def outdated(names: tuple[str, ...], to_json: bool) -> None:
     default=PAIRS,
     show_default=True,
     type=click.IntRange(min=1),
-    help="How often both are measured, in turn; fewer give no 95% interval.",
+    help="How often both are measured, in turn; more give narrower intervals.",
 )
 @click.option("--json", "to_json", is_flag=True, help="Print JSON.")
 @reports_errors

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import comb
 from statistics import median
 
 import spec
@@ -20,6 +21,7 @@ from harness.services import Services
 PATHS = ("/index", "/mongo", "/agents")
 PAIRS = 7
 """The fewest pairs with which the intervals of three paths hold together at 95%."""
+_SURE = 0.95
 _SECONDS, _CONNECTIONS = 2, 16
 
 Progress = Callable[[str], None]
@@ -37,8 +39,7 @@ class Comparison:
     """The median of the pairs' ratios, after divided by before."""
     low: float
     high: float
-    """The lowest and the highest ratio: an interval for the median ratio, whatever the
-    distribution (Conover, Practical Nonparametric Statistics, 1999, section 3.2)."""
+    """An interval for the median ratio, between two of the ordered ratios."""
     pairs: int
 
     @property
@@ -47,16 +48,36 @@ class Comparison:
         return "less" if self.high < 1 else "more" if self.low > 1 else "no difference shown"
 
 
-def confidence(pairs: int, intervals: int) -> float:
-    """The confidence that all of so many intervals hold (Bonferroni)."""
-    return max(0.0, 1 - intervals * 2.0 ** (1 - pairs))
+def confidence(pairs: int, intervals: int, rank: int = 1) -> float:
+    """The confidence that so many intervals hold together (Bonferroni).
+
+    Each is for a median, whatever the distribution, from the value of this rank to the one of the
+    same rank from above (Conover, Practical Nonparametric Statistics, 1999, section 3.2).
+    """
+    outside = sum(comb(pairs, below) for below in range(rank)) / 2**pairs
+    return max(0.0, 1 - intervals * 2 * outside)
 
 
-def compare(path: str, before: Sequence[float], after: Sequence[float]) -> Comparison:
-    """Compare pairs of measurements."""
-    ratios = [new / old for old, new in zip(before, after, strict=True)]
+def rank_of(pairs: int, intervals: int) -> int:
+    """The rank that gives the narrowest intervals of 95%; 1 if there are too few pairs."""
+    ranks = range(1, pairs // 2 + 1)
+    return max((one for one in ranks if confidence(pairs, intervals, one) >= _SURE), default=1)
+
+
+def compare(
+    path: str, before: Sequence[float], after: Sequence[float], intervals: int = 1
+) -> Comparison:
+    """Compare pairs of measurements; so many intervals must hold together."""
+    ratios = sorted(new / old for old, new in zip(before, after, strict=True))
+    rank = rank_of(len(ratios), intervals)
     return Comparison(
-        path, median(before), median(after), median(ratios), min(ratios), max(ratios), len(ratios)
+        path=path,
+        before=median(before),
+        after=median(after),
+        ratio=median(ratios),
+        low=ratios[rank - 1],
+        high=ratios[-rank],
+        pairs=len(ratios),
     )
 
 
@@ -75,7 +96,7 @@ def measure_pairs(
                 for target, side in sides if pair % 2 else reversed(sides):
                     progress(f"{path}, pair {pair} of {pairs}")
                     side.append(_cpu(target, path, backing))
-    return [compare(path, *values) for path, values in found.items()]
+    return [compare(path, *values, len(paths)) for path, values in found.items()]
 
 
 def _cpu(target: Target, path: str, backing: Services) -> float:
