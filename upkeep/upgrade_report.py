@@ -29,9 +29,8 @@ def show(upgrade: Upgrade, console: Console) -> None:
     console.print(f"  checks passed: {checks}", soft_wrap=True)
     changed = _counted(len(upgrade.behaviours), "answer", "answers")
     _heading(console, f"Behaviours: {changed} of {upgrade.answers} changed")
-    for one in upgrade.behaviours:
-        for line in _behaviour(one):
-            console.print(line, soft_wrap=True)
+    for line in _behaviours(upgrade.behaviours):
+        console.print(line, soft_wrap=True)
     _figures(upgrade, console)
     console.print()
     if not upgrade.written:
@@ -60,15 +59,22 @@ def _packages(packages: list[Moved]) -> Table:
     return table
 
 
-def _behaviour(one: Changed) -> Iterator[Text]:
-    yield Text(f"  {one.target} · {one.question}: {one.text}")
-    for label, answer, rating in (
-        ("was", one.before, one.before_rating),
-        ("now", one.after, one.after_rating),
-    ):
-        words = f"    {label}  {answer or 'no answer'}" + (f" ({rating})" if rating else "")
-        why = f": {one.why}" if label == "now" and one.why else ""
-        yield Text(words + why, style=_STYLES[rating or "plain"])
+def _behaviours(changed: list[Changed]) -> Iterator[Text]:
+    """Each change once, with the deployments that it happened to."""
+    alike: dict[tuple[str, str | None, str | None], list[Changed]] = {}
+    for one in changed:
+        alike.setdefault((one.question, one.before, one.after), []).append(one)
+    for same in alike.values():
+        one = same[0]
+        yield Text(f"  {one.question}: {one.text}")
+        for label, answer, rating in (
+            ("was", one.before, one.before_rating),
+            ("now", one.after, one.after_rating),
+        ):
+            words = f"    {label}  {answer or 'no answer'}" + (f" ({rating})" if rating else "")
+            why = f": {one.why}" if label == "now" and one.why else ""
+            yield Text(words + why, style=_STYLES[rating or "plain"])
+        yield Text(f"    on   {', '.join(one.target for one in same)}", style="dim")
 
 
 def _figures(upgrade: Upgrade, console: Console) -> None:
