@@ -61,7 +61,7 @@ def _of(server: Server) -> Survey:
 
 
 def _own() -> Survey:
-    found = Survey(project.NAME, "Python packages, by uv")
+    found = Survey(project.NAME, project.SOURCE)
     try:
         found.dependencies = project.dependencies()
     except TaskError as error:

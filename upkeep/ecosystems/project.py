@@ -1,13 +1,17 @@
-"""The project's own packages: pyproject.toml, with a lock in requirements/ for each purpose."""
+"""The project's own packages: in requirements/ a lock for each purpose, and those of tests."""
 
 import tomllib
+from dataclasses import replace
 
 from harness.paths import ROOT
 from upkeep.ecosystems.base import Dependency, run
+from upkeep.ecosystems.node import Npm
 from upkeep.ecosystems.python import OLDEST, OPTIONS, compare, newest, pins, requirements
 
 NAME = "project"
 """The name of the project's own packages among those of servers."""
+
+SOURCE = "Python packages, by uv, and npm packages of tests, by npm"
 
 _LOCKS = {
     "project": ["--group", "dev", "pyproject.toml"],
@@ -32,4 +36,6 @@ def dependencies() -> list[Dependency]:
         if name == "project":
             direct = requirements("\n".join(groups["dev"]))
             found += compare(direct, have, pins(allowed), newest(direct), tests=True)
+    for lock in sorted((ROOT / "tests").glob(f"*/{Npm.file}")):
+        found += [replace(one, tests=True) for one in Npm(lock.parent).dependencies()]
     return found
