@@ -165,6 +165,7 @@ def test_a_broken_contract_writes_nothing(fake: Server) -> None:
     found = upgrade(fake, [], latest=False, pairs=0)
     assert not found.proved
     assert not found.written
+    assert [one.check for one in found.failures] == ["text · one"]
     assert {path: path.read_bytes() for path in fake.folder.iterdir()} == before
 
 

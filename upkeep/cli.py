@@ -82,12 +82,14 @@ def upgrade(name: str, latest: bool, measure: bool, pairs: int, to_json: bool) -
     found = upgrade_server(
         find_target(name).server, verdicts, latest=latest, pairs=pairs if measure else 0
     )
+    broken = bool(verdicts) and not found.proved
+    if broken:
+        show_verdicts(verdicts, progress)
     if to_json:
         click.echo(json.dumps(found.as_dict(), indent=2, ensure_ascii=False))
     else:
         upgrade_report.show(found, result)
-    if verdicts and not found.proved:
-        show_verdicts(verdicts, progress)
+    if broken:
         sys.exit(1)
 
 

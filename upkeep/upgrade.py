@@ -47,6 +47,15 @@ class Changed:
     """Why the new answer is rated so."""
 
 
+@dataclass(frozen=True)
+class Failed:
+    """A check that failed."""
+
+    target: str
+    check: str
+    message: str
+
+
 @dataclass
 class Upgrade:
     """What an upgrade changes."""
@@ -56,6 +65,7 @@ class Upgrade:
     proved: bool = False
     checks: dict[str, int] = field(default_factory=dict)
     """Checks that passed, by deployment."""
+    failures: list[Failed] = field(default_factory=list)
     answers: int = 0
     """Answers that were compared, over all deployments."""
     behaviours: list[Changed] = field(default_factory=list)
@@ -127,6 +137,10 @@ def _take(found: Upgrade, verdicts: list[Verdict], *, recorded: bool) -> None:
     found.proved = all(verdict.conforms for verdict in verdicts)
     for verdict in verdicts:
         found.checks[verdict.target] = sum(one.outcome == "passed" for one in verdict.checks)
+        found.failures += [
+            Failed(verdict.target, f"{one.part} · {one.name}", one.message)
+            for one in verdict.failures
+        ]
         found.answers += len(verdict.behaviours)
         if recorded:
             found.behaviours += [_changed(verdict.target, one) for one in verdict.changes]

@@ -34,7 +34,8 @@ def show(upgrade: Upgrade, console: Console) -> None:
     _figures(upgrade, console)
     console.print()
     if not upgrade.written:
-        console.print("nothing was written", style="red")
+        advice = f"`just conform {upgrade.server}` shows whether the old versions keep the contract"
+        console.print(f"nothing was written; {advice}", style="red", soft_wrap=True)
         return
     console.print(f"written: {', '.join(upgrade.written)}", soft_wrap=True)
     if advice := _advice(upgrade):
