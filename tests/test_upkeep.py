@@ -16,7 +16,7 @@ from harness.manifest import load_manifest
 from spec.behaviours import questions
 from upkeep import upgrade as upgrading
 from upkeep.copies import Copy, replace_all
-from upkeep.ecosystems import Ecosystem, ecosystem_of, python, scala
+from upkeep.ecosystems import Ecosystem, ecosystem_of, python, ruby, scala
 from upkeep.timing import PAIRS, compare, confidence, rank_of
 from upkeep.upgrade import moved, upgrade
 
@@ -53,6 +53,13 @@ def test_requirements_are_read() -> None:
 )
 def test_the_newest_artifact_is_of_the_same_kind(have: str, known: list[str], newest: str) -> None:
     assert scala.newest(have, known) == newest
+
+
+def test_the_report_of_bundler_is_read() -> None:
+    report = (
+        "\nrack (newest 3.2.1, installed 2.2.8, requested ~> 2.2)\npg (newest 1.6, installed 1.4)\n"
+    )
+    assert ruby.newer(report) == {"rack": "3.2.1", "pg": "1.6"}
 
 
 def test_moved_packages_direct_ones_first() -> None:

@@ -20,20 +20,17 @@ class Bundler(Ecosystem):
         """Ask Bundler; compare with Debian's packages if those are what the server runs on."""
         if (self.folder / _GEMFILE).is_file():
             return self._debian()
-        report = self.run("bundle", "outdated", "--parseable", accept=(0, 1))
-        newer = {
-            name: (have, newest)
-            for name, newest, have in re.findall(
-                r"^(\S+) \(newest ([^,\s]+), installed ([^,)\s]+)", report, re.M
-            )
-        }
         have = self.locked()
+        allowed, newest = (
+            newer(self.run("bundle", "outdated", "--parseable", *options, accept=(0, 1)))
+            for options in (["--strict"], [])
+        )
         return [
             Dependency(
                 name,
                 have.get(name, "not locked"),
-                have.get(name, "unknown"),
-                newer.get(name, ("", have.get(name, "unknown")))[1],
+                allowed.get(name, have.get(name, "unknown")),
+                newest.get(name, have.get(name, "unknown")),
                 tests,
             )
             for name, tests in self._gems().items()
@@ -64,6 +61,11 @@ class Bundler(Ecosystem):
             "its gems are Debian's packages, of the whole machine: `apt upgrade` upgrades them, "
             "and `just conform` then shows which behaviours changed"
         )
+
+
+def newer(report: str) -> dict[str, str]:
+    """The newer versions in the report of `bundle outdated --parseable`."""
+    return dict(re.findall(r"^(\S+) \(newest ([^,\s)]+)", report, re.M))
 
 
 def _policy(gem: str) -> tuple[str, str]:
