@@ -40,6 +40,26 @@ report *ARGS: _environment
 compare *ARGS: _environment
     @exec {{ python }} -m bench.compare "$@"
 
+# Check a result and put it among the published ones: submit RESULT
+[no-exit-message]
+submit *ARGS: _environment
+    @exec {{ python }} -m upkeep submit "$@"
+
+# Write the figures in README.md and docs/ from published results; --check only compares
+[no-exit-message]
+figures *ARGS: _environment
+    @exec {{ python }} -m upkeep figures "$@"
+
+# List dependencies that have newer versions: outdated [NAME…]
+[no-exit-message]
+outdated *ARGS: _environment
+    @exec {{ python }} -m upkeep outdated "$@"
+
+# Upgrade a server's dependencies, and show what changes: upgrade NAME
+[no-exit-message]
+upgrade *ARGS: _environment
+    @exec {{ python }} -m upkeep upgrade "$@"
+
 # List the servers and their deployments
 [no-exit-message]
 list *ARGS: _environment

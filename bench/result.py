@@ -1,23 +1,25 @@
-"""Results: one JSON file per run, with all measurements.
+"""Results: one JSON file per run, with all measurements; published ones are compressed.
 
 :func:`schema` is its JSON Schema. ``SCHEMA`` is raised when an older reader would misread a newer
 file.
 """
 
+import gzip
 import json
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from bench.workload import Model, Workload
+from bench.workload import OPEN, Model, Workload
 from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.validation import describe
 from harness.writing import write_whole
 
-SCHEMA = 1
+SCHEMA = 2
 RESULTS = ROOT / "results"
 
 
@@ -29,15 +31,20 @@ class _Model(BaseModel):
 
 
 class Latency(_Model):
-    """Response time in milliseconds, from sending a request or, at a constant rate, from its
-    scheduled start."""
+    """Percentiles of the response time in milliseconds, over all requests.
 
-    p50: float
-    p75: float
-    p90: float
-    p99: float
-    p99_9: float
-    max: float
+    It counts from sending a request or, at a constant rate, from its scheduled start. A failed
+    request counts as longer than any response: a percentile that falls on one is None, "over the
+    timeout".
+    """
+
+    p50: float | None
+    p75: float | None
+    p90: float | None
+    p95: float | None
+    p99: float | None
+    p99_9: float | None
+    max: float | None
 
 
 class Errors(_Model):
@@ -48,14 +55,38 @@ class Errors(_Model):
     read: int = 0
     """The connection broke or closed before the response was complete."""
     timeout: int = 0
-    """Answered too late or not at all."""
+    """Answered too late."""
+    unfinished: int = 0
+    """Never answered: begun longer than the timeout before the load ended."""
     status: int = 0
     """Answered with a status other than 200."""
+    short: int = 0
+    """Answered with a body of a wrong length."""
 
     @property
     def total(self) -> int:
         """The sum of all kinds."""
-        return self.connect + self.read + self.timeout + self.status
+        return sum(getattr(self, kind) for kind in type(self).model_fields)
+
+
+class Step(_Model):
+    """One step of a search for the capacity."""
+
+    rate: float
+    """Requests per second that were scheduled."""
+    seconds: float
+    requests: int
+    """Requests answered with 200, in time."""
+    achieved: float
+    """``requests`` per second."""
+    p99: float | None
+    """Milliseconds; None if it falls on a failed request."""
+    failed: float
+    """The share of requests that failed."""
+    held: bool
+    """Whether the server kept the limits."""
+    why: str = ""
+    """Why it did not hold, or why the step proves nothing."""
 
 
 class Cpu(_Model):
@@ -64,9 +95,26 @@ class Cpu(_Model):
     server: float
     database: float | None
     """MongoDB and PostgreSQL, if the workload uses them and they run on this machine."""
+    upstream: float | None = None
+    """The slow upstream, if the workload uses it."""
     generator: float
     observer: float
     """This program, which samples memory and compares responses."""
+    other: float = 0.0
+    """All other programs on this machine."""
+
+
+class Pressure(_Model):
+    """How contended the machine's CPUs were while the load ran: shares from 0 to 1."""
+
+    cpu_some: float | None = None
+    """The share of time in which a task waited for a CPU (/proc/pressure/cpu)."""
+    steal: float | None = None
+    """The share of CPU time that the hypervisor gave to others."""
+    softirq: float | None = None
+    """The share of CPU time spent in soft interrupts, such as the network's."""
+    machine: float | None = None
+    """The share of all cores that was in use."""
 
 
 class Memory(_Model):
@@ -127,16 +175,43 @@ class Measurement(_Model):
     rate: float
     """``requests`` per second."""
     latency: Latency | None
-    """None if nothing was answered."""
+    """None if nothing was requested."""
+    histogram: str = ""
+    """The response times of ``requests`` in microseconds: an HdrHistogram (V2, compressed, base64).
+    Failed requests are not in it."""
     errors: Errors
+    attempts: int = 0
+    """Requests begun."""
+    received: int | None = None
+    """Bytes of bodies; None if the load generator does not count them."""
+    due: int | None = None
+    """Bytes that the bodies of ``requests`` should have had."""
+    per_second: list[int] = []
+    """Requests answered with 200 in each whole second since the load began."""
+    steps: list[Step] = []
+    """The steps of a search for the capacity."""
     cpu: Cpu
+    pressure: Pressure = Pressure()
     memory: Memory
+    processes: int = 0
+    """The server's processes, as seen under load."""
+    threads: int = 0
+    """The server's threads, as seen under load."""
+    affinity: dict[str, list[int]] = {}
+    """The cores of the server, the database and the load; empty if they were not pinned."""
+    order: int = 0
+    """Its place in the run, from 1."""
     checked: Checked
     sources: list[Sources]
     warnings: list[str]
     """Reasons to doubt the figure."""
     output: str
     """The load generator's output."""
+
+    @property
+    def open_loop(self) -> bool:
+        """Whether requests were sent on schedule, whatever became of earlier ones."""
+        return self.model in OPEN
 
 
 class ServerInfo(_Model):
@@ -192,7 +267,7 @@ class Failure(_Model):
 class Run(_Model):
     """A run: its workload, servers and measurements."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     id: str
     workload_name: str
     workload: Workload
@@ -208,14 +283,18 @@ class Run(_Model):
     machine: Machine
     versions: dict[str, str]
     """The versions of Python, the load generators and the databases."""
+    seed: int = 0
+    """Of the order of turns."""
     servers: dict[str, ServerInfo]
     measurements: list[Measurement] = []
     failures: list[Failure] = []
+    tries: list[Failure] = []
+    """Turns that failed for a reason that is not the server's, and were tried again."""
 
     @model_validator(mode="after")
     def _servers_and_cases_are_known(self) -> "Run":
         cases = {case.name for case in self.workload.case}
-        turns: list[Measurement | Failure] = [*self.measurements, *self.failures]
+        turns: list[Measurement | Failure] = [*self.measurements, *self.failures, *self.tries]
         for one in turns:
             if one.target not in self.servers or one.case not in cases:
                 raise ValueError(f"{one.target}, {one.case}: no such server or case in this run")
@@ -242,7 +321,10 @@ def write(run: Run) -> Path:
 def read(path: Path) -> Run:
     """Read and validate a run; errors name the file and the field."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        packed = path.read_bytes()
+        content = json.loads(gzip.decompress(packed) if path.suffix == ".gz" else packed)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise UsageError(f"{path}: not a whole gzip file: {error}") from error
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -257,11 +339,14 @@ def read(path: Path) -> Run:
 
 
 def find(name: str) -> Path:
-    """The file of a result, from its path or its id."""
-    path = Path(name) if name.endswith(".json") else RESULTS / f"{name}.json"
-    if not path.exists():
-        raise UsageError(f"there is no result {name!r}: `ls results` lists them")
-    return path
+    """The file of a result, from its path, its id, or its name below ``results/``."""
+    if name.endswith((".json", ".json.gz")):
+        places = [Path(name)]
+    else:
+        places = [RESULTS / f"{name}.json", RESULTS / f"{name}.json.gz"]
+    if path := next((one for one in places if one.exists()), None):
+        return path
+    raise UsageError(f"there is no result {name!r}: `ls results` lists them")
 
 
 def schema() -> dict[str, Any]:

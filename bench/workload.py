@@ -15,11 +15,14 @@ from harness.validation import describe
 
 WORKLOADS = ROOT / "bench" / "workloads"
 
-Model = Literal["closed", "connection rate", "constant rate"]
+Model = Literal["closed", "connection rate", "constant rate", "capacity"]
+OPEN: tuple[Model, ...] = ("constant rate", "capacity")
+"""The models that send requests on schedule, whatever became of earlier ones."""
 UNITS: dict[str, str] = {
     "closed": "connections",
     "connection rate": "connections/s",
     "constant rate": "requests/s",
+    "capacity": "ms",
 }
 """The unit of a level, by load model."""
 
@@ -58,6 +61,9 @@ class Load(_Model):
     """Seconds after which a request counts as failed."""
     threads: Count = 1
     """Threads or processes of the load generator."""
+    generator: Literal["h2load", "wrk"] = "h2load"
+    """Closed model with a duration: wrk misses requests that never end, and corrects its
+    percentiles."""
 
     @model_validator(mode="after")
     def _is_bounded(self) -> "Load":

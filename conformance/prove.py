@@ -25,9 +25,15 @@ TargetOrUrl = Target | str
 class Proof:
     """The suite on several servers; ``verdicts`` grows as they finish."""
 
-    def __init__(self, options: Sequence[str] = (), *, record: bool = False) -> None:
-        """Take pytest's options, and whether to record observed behaviours."""
-        self.options, self.recording = list(options), record
+    def __init__(
+        self, options: Sequence[str] = (), *, record: bool = False, trial: bool = False
+    ) -> None:
+        """Take pytest's options, and whether to record observed behaviours.
+
+        In a trial, servers are changed copies of this repository's: answers are compared with the
+        records in their folders and may differ, and no verdict is kept.
+        """
+        self.options, self.recording, self.trial = list(options), record, trial
         self.verdicts: list[Verdict] = []
 
     def run(self, subjects: Sequence[TargetOrUrl], jobs: int = 2) -> list[Verdict]:
@@ -36,7 +42,7 @@ class Proof:
         Verdicts on deployments are kept, unless options leave checks out. Ctrl-C stops running
         examinations; ``verdicts`` then has the results so far.
         """
-        self.verdicts = [_empty(subject) for subject in subjects]
+        self.verdicts = [_empty(subject, ours=self.trial) for subject in subjects]
         self._build(_targets(subjects))
         for subject, verdict in zip(subjects, self.verdicts, strict=True):
             verdict.state = state_of(subject) if isinstance(subject, Target) else ""
@@ -108,9 +114,10 @@ class Proof:
                 if self.recording:
                     records.write(subject, verdict.behaviours)
                 verdict.compare(subject)
-        if isinstance(subject, Target) and whole:
+        if isinstance(subject, Target) and whole and not self.trial:
             keep(subject, verdict)
-        outcome, style = ("passed", "green") if verdict.passed else ("FAILED", "red")
+        passed = verdict.conforms if self.trial else verdict.passed
+        outcome, style = ("passed", "green") if passed else ("FAILED", "red")
         console.print(f"{outcome}  {verdict.target}", style=style)
 
 
@@ -123,9 +130,9 @@ def _targets(subjects: Sequence[TargetOrUrl]) -> list[Target]:
     return [subject for subject in subjects if isinstance(subject, Target)]
 
 
-def _empty(subject: TargetOrUrl) -> Verdict:
+def _empty(subject: TargetOrUrl, *, ours: bool) -> Verdict:
     if isinstance(subject, Target):
-        return Verdict(subject.name, ours=subject.server.is_in(ROOT))
+        return Verdict(subject.name, ours=ours or subject.server.is_in(ROOT))
     return Verdict(subject, ours=False)
 
 

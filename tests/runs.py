@@ -53,7 +53,7 @@ def measurement(target: str, case: str, level: float, repeat: int, rate: float) 
         seconds=10,
         requests=requests,
         rate=rate,
-        latency=Latency(p50=1.5, p75=2, p90=3, p99=level / rate * 1e3, p99_9=9, max=99),
+        latency=Latency(p50=1.5, p75=2, p90=3, p95=4, p99=level / rate * 1e3, p99_9=9, max=99),
         errors=Errors(timeout=7, read=2) if crowded and repeat == 1 else Errors(),
         cpu=Cpu(server=9.5, database=None, generator=1, observer=0.1),
         memory=Memory(rest=40_000_000, peak=60_000_000),

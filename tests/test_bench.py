@@ -164,10 +164,10 @@ def test_compare_finds_a_regression(
     assert done.returncode == 1
     assert re.search(r"rate requests/s .* worse", done.stdout)
     assert run("compare", *reversed(paths)).returncode == 0
-    (tmp_path / "other.json").write_text('{"schema_version": 2}')
+    (tmp_path / "other.json").write_text('{"schema_version": 1}')
     refused = run("compare", paths[0], str(tmp_path / "other.json"))
     assert refused.returncode == 2
-    assert "schema_version is 2" in refused.stderr
+    assert "schema_version is 1" in refused.stderr
 
 
 def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:

@@ -44,7 +44,10 @@ def test_doctor() -> None:
 @pytest.mark.quick
 @pytest.mark.parametrize(
     "task",
-    ["serve", "conform", "behaviours", "bench", "report", "compare", "new", "services", "doctor"],
+    [
+        *("serve", "conform", "behaviours", "bench", "report", "compare", "new", "services"),
+        *("doctor", "outdated", "upgrade", "submit", "figures"),
+    ],
 )
 def test_help(task: str) -> None:
     done = run(task, "--help")

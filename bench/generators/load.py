@@ -115,5 +115,11 @@ def percentiles(milliseconds: Sequence[float]) -> Latency | None:
         return None
     at = partial(nearest_rank, milliseconds)
     return Latency(
-        p50=at(0.5), p75=at(0.75), p90=at(0.9), p99=at(0.99), p99_9=at(0.999), max=milliseconds[-1]
+        p50=at(0.5),
+        p75=at(0.75),
+        p90=at(0.9),
+        p95=at(0.95),
+        p99=at(0.99),
+        p99_9=at(0.999),
+        max=milliseconds[-1],
     )

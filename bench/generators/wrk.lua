@@ -31,7 +31,7 @@ function done(summary, latency, _)
   end
   print(string.format(
     '{"requests":%d,"microseconds":%d,"connect":%d,"read":%d,"timeout":%d,"status":%d,' ..
-    '"p50":%s,"p75":%s,"p90":%s,"p99":%s,"p99_9":%s,"max":%.3f}',
+    '"p50":%s,"p75":%s,"p90":%s,"p95":%s,"p99":%s,"p99_9":%s,"max":%.3f}',
     summary.requests, summary.duration, errors.connect, errors.read + errors.write, errors.timeout,
-    errors.status, ms(50), ms(75), ms(90), ms(99), ms(99.9), latency.max / 1000))
+    errors.status, ms(50), ms(75), ms(90), ms(95), ms(99), ms(99.9), latency.max / 1000))
 end

@@ -33,7 +33,7 @@ def generate(spec: LoadSpec) -> LoadResult:
     if line is None:
         raise GeneratorError(f"wrk printed no result:\n{finished.output[-800:]}")
     values = json.loads(line)
-    errors = Errors(**{kind: values[kind] for kind in Errors.model_fields})
+    errors = Errors(**{kind: values.get(kind, 0) for kind in Errors.model_fields})
     good = max(values["requests"] - errors.status - errors.timeout, 0)
     latency = Latency(**{name: values[name] for name in Latency.model_fields}) if good else None
     seconds = values["microseconds"] / 1e6

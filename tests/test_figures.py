@@ -1,0 +1,122 @@
+"""Figures in texts come from published results."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.errors import UsageError
+from harness.paths import ROOT
+from tests.runs import a_run
+from upkeep import reference
+from upkeep.figures import check, texts, update
+from upkeep.reference import pack
+
+pytestmark = pytest.mark.quick
+
+ONE = 'box/text {} 200 {} case="1 worker"'
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A text beside the published result ``box/text``."""
+    folder = tmp_path / "reference" / "box"
+    folder.mkdir(parents=True)
+    (folder / "text.json.gz").write_bytes(pack(a_run()))
+    monkeypatch.setattr(reference, "REFERENCE", folder.parent)
+    reference.published.cache_clear()
+    return tmp_path / "page.md"
+
+
+def figure(words: str, text: str = "?") -> str:
+    return f"<!-- figure: {words} -->{text}<!-- /figure -->"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (ONE.format("express/express", "rate"), "4,080"),
+        (ONE.format("express/express", "rate") + " interval", "4,080 (4,040 to 4,120)"),
+        (ONE.format("express/express", "rate") + " per=flask/gevent", "2.00 (1.96 to 2.04)"),
+        (ONE.format("express/express", "rate") + " per=flask/gevent plain", "2.00"),
+        (ONE.format("express/express", "rate") + " per=express/express per-level=10 plain", "1.00"),
+        ('box/text express/express 10 cpu case="2 workers"', "116"),
+    ],
+)
+def test_a_figure_is_filled_in(page: Path, words: str, text: str) -> None:
+    page.write_text(f"It serves {figure(words)} requests.\n")
+    assert [str(one) for one in check(page, strict=True)] == [
+        f"{page}:1: {words} is {text}, not ?: run `just figures`"
+    ]
+    assert update(page)
+    assert page.read_text() == f"It serves {figure(words, text)} requests.\n"
+    assert check(page, strict=True) == []
+    assert not update(page)
+
+
+def test_a_table_is_filled_in(page: Path) -> None:
+    words = "box/text 200 rate,cpu case='1 worker' servers=express/express,flask/gevent"
+    page.write_text(f"# Title\n\n<!-- table: {words} -->\n<!-- /table -->\n")
+    update(page)
+    assert page.read_text().splitlines()[3:7] == [
+        "| Server | Requests per second, requests/s | CPU time of the server, µs/request |",
+        "| --- | ---: | ---: |",
+        "| express/express | 4,080 (4,040 to 4,120) | 233 (231 to 235) |",
+        "| flask/gevent | 2,040 (2,020 to 2,060) | 466 (461 to 470) |",
+    ]
+    assert check(page, strict=True) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("box/text express/express 200 rate", "several cases: add case="),
+        (ONE.format("express/express", "speed"), "no figure 'speed', only rate, "),
+        (ONE.format("express/cluster", "rate"), "no express/cluster at level 200"),
+        ('box/text express/express 20 rate case="1 worker"', "nothing at level 20"),
+        ("box/json express/express 200 rate", "no published result 'box/json', only box/text"),
+        (ONE.format("express/express", "rate") + " median", "unknown option 'median'"),
+        ("box/text express/express", "4 words are needed"),
+    ],
+)
+def test_a_marker_that_cannot_be_filled(page: Path, words: str, message: str) -> None:
+    page.write_text(f"\n{figure(words, '1')}\n")
+    (wrong,) = check(page, strict=True)
+    assert message in str(wrong)
+    assert wrong.line == 2
+    with pytest.raises(UsageError, match=r"page\.md:2: "):
+        update(page)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It serves 900 requests/s.",
+        "It takes 1.5 ms, which is much.",
+        "It is 2.5 times as fast.",
+        "It is 1.3× as fast.",
+        "<!-- figure: box/text express/express 200 rate -->4,080",
+        "4,080<!-- /figure -->",
+    ],
+)
+def test_a_figure_that_comes_from_no_result(page: Path, text: str) -> None:
+    page.write_text(f"# Title\n\n{text}\n")
+    assert [one.line for one in check(page, strict=True)] == [3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In `sleep?ms=5 ms` and after 12 sometimes, in 2014.",
+        "```sh\necho <!-- figure: x --> 900 requests/s\n```",
+        "They say <!-- quoted: a page of 2014 -->900 requests/s, 3 times\nothers<!-- /quoted -->.",
+        "See [this](https://example.org/3ms).",
+    ],
+)
+def test_what_is_no_figure(page: Path, text: str) -> None:
+    page.write_text(f"{text}\n")
+    assert check(page, strict=True) == []
+
+
+def test_the_figures_in_the_repository_come_from_published_results() -> None:
+    wrong = [one for path in texts() for one in check(path, strict=path.parent != ROOT)]
+    assert wrong == [], "\n".join(map(str, wrong))

@@ -1,0 +1,151 @@
+"""A result is published only if its figures can be believed, and without private names."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench import result
+from bench.result import Run, find, read
+from bench.workload import Load, load_workload
+from harness.paths import ROOT
+from tests.runs import BUSY, a_run
+from upkeep import submit
+from upkeep.privacy import Identity, remains, without_identity
+from upkeep.reference import name_of, pack, place_of
+from upkeep.submit import SPOILING, machine_problems, problems
+
+pytestmark = pytest.mark.quick
+
+HEAD = subprocess.run(
+    ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+).stdout.strip()
+IDENTITY = Identity("/home/jo/src/servers", "/home/jo", "jo-smith", "jos-laptop")
+
+
+changed_files = submit._changed_files
+
+
+@pytest.fixture(autouse=True)
+def _servers_are_as_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever somebody is changing in this checkout."""
+    monkeypatch.setattr(submit, "_changed_files", lambda *_: [])
+
+
+def good() -> Run:
+    """A run of a workload of ours, with nothing wrong."""
+    workload = load_workload("text")
+    levels = tuple(workload.load.levels)
+    run = a_run("text", levels, tuple(case.name for case in workload.case), workload.repeats)
+    run.workload, run.project = workload, HEAD
+    for one in run.measurements:
+        one.warnings = []
+    return run
+
+
+def wrong(run: Run, *accepted: str) -> str:
+    return "\n".join(f"{one.what} → {one.advice}" for one in problems(run, accepted=accepted))
+
+
+def test_a_good_result() -> None:
+    assert wrong(good()) == ""
+
+
+def test_every_problem_is_named_with_what_to_do() -> None:
+    run = good()
+    run.project += "+"
+    run.workload = run.workload.model_copy(
+        update={"load": Load(model="closed", levels=[200], duration=1), "repeats": 1}
+    )
+    run.measurements[0].warnings = [BUSY.format(9)]
+    found = wrong(run)
+    assert f"changed since commit {HEAD} → commit the changes, and measure again" in found
+    assert "duration is 1.0, and the workload's own is " in found
+    assert "it has 1 repeats, of " in found
+    assert "the machine was busy: other programs used 9% of it" in found
+    assert "--accept busy" in found
+    assert "busy" not in wrong(run, "busy")
+
+
+def test_quick_incomplete_and_unknown() -> None:
+    run = good()
+    run.quick, run.complete, run.project = True, False, "0123456789ab"
+    found = wrong(run)
+    assert "it is a quick run → just bench text" in found
+    assert f"it is not complete → just bench --resume {run.id}" in found
+    assert "its commit, 0123456789ab, is not in this repository" in found
+
+
+def test_a_server_without_all_repeats() -> None:
+    run = good()
+    name = run.measurements[0].target
+    del run.measurements[0]
+    assert f"{name} has fewer than {run.workload.repeats} repeats" in wrong(run)
+
+
+def test_a_server_that_has_changed_since(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submit, "_changed_files", changed_files)
+    first = subprocess.run(
+        ["git", "log", "--format=%H", "--diff-filter=A", "--", "python/flask/server.toml"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    if not first:
+        pytest.skip("the history of this checkout is cut off")
+    run = good()
+    run.project = f"{first[-1]}^"
+    assert "python/flask has changed since: " in wrong(run)
+
+
+def test_spoiling_warnings_are_those_that_bench_gives() -> None:
+    code = (ROOT / "bench" / "warnings.py").read_text()
+    for kind in ("busy", "generator", "observer", "clients", "uncompared"):
+        assert SPOILING[kind] in code
+
+
+def test_names_and_paths_of_the_machine_are_taken_out() -> None:
+    run = good()
+    one = run.measurements[0]
+    one.command = ["/home/jo/src/servers/.tools/bin/wrk", "-s", "/home/jo/x.lua", "10.0.0.7"]
+    one.environment = {"HOME": "/home/jo", "NOTE": "jo-smith at jos-laptop", "PATH": "/usr/bin"}
+    assert remains(run, IDENTITY) == ["/home/jo", "/home/jo/src/servers", "jos-laptop"]
+    clean = without_identity(run, IDENTITY)
+    assert clean.measurements[0].command == [
+        "CHECKOUT/.tools/bin/wrk",
+        "-s",
+        "HOME/x.lua",
+        "ADDRESS",
+    ]
+    assert clean.measurements[0].environment == {
+        "HOME": "HOME",
+        "NOTE": "USER at HOST",
+        "PATH": "/usr/bin",
+    }
+    assert remains(clean, IDENTITY) == []
+    assert clean.servers == run.servers
+
+
+def test_a_published_result_is_found_and_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(result, "RESULTS", tmp_path)
+    monkeypatch.setattr("upkeep.reference.REFERENCE", tmp_path / "reference")
+    run = good()
+    place = place_of(run, "a-cpu-2-cores")
+    place.parent.mkdir(parents=True)
+    place.write_bytes(pack(run))
+    assert pack(run) == place.read_bytes()
+    assert read(find("reference/a-cpu-2-cores/text")) == run
+    assert read(find(str(place))) == run
+    assert list(machine_problems(run, "a-cpu-2-cores")) == []
+    run.machine.cores = 64
+    (problem,) = machine_problems(run, "a-cpu-2-cores")
+    assert "another machine: a CPU, 2 cores" in problem.what
+
+
+def test_names_of_machines() -> None:
+    machine = good().machine
+    machine.cpu = "Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz"
+    assert name_of(machine) == "intel-xeon-platinum-8481c-2-cores"

@@ -1,0 +1,1 @@
+"""Keeps servers current, and results fit to publish."""

@@ -1,0 +1,193 @@
+"""``just submit RESULT``: checks a result, and puts it among the published ones."""
+
+import re
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.result import Measurement, Run, ServerInfo, read
+from bench.words import listed
+from bench.workload import load_workload
+from harness.errors import TaskError, UsageError
+from harness.paths import ROOT
+from upkeep.reference import place_of
+
+_BESIDE = ("README.md", "behaviours.json")
+"""Files that describe a server and do not change what it does."""
+
+SPOILING = {
+    "busy": r"the machine was busy",
+    "waiting": r"programs waited for a CPU",
+    "steal": r"the hypervisor gave",
+    "generator": r"the load generator",
+    "observer": r"measuring used",
+    "clients": r"other clients used it",
+    "uncompared": r"no response was compared",
+}
+"""Warnings, by kind, that spoil a figure: something else than the server decided it.
+
+Others, such as failed requests, are results themselves."""
+
+_ADVICE = {
+    "busy": "measure on a machine with nothing else running",
+    "waiting": "measure on a machine with nothing else running, or with more cores",
+    "steal": "measure on a machine that shares its cores with no others",
+    "generator": "give the load generator more threads or a machine of its own",
+    "observer": "measure on a machine with more cores",
+    "clients": "measure with databases that nobody else uses",
+    "uncompared": "measure again: the server was too busy to be compared",
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A reason not to publish a result."""
+
+    what: str
+    advice: str
+
+
+def problems(run: Run, *, accepted: Collection[str] = ()) -> Iterator[Problem]:
+    """All reasons not to publish a result; warnings of ``accepted`` kinds are none."""
+    yield from _project(run)
+    yield from _length(run)
+    yield from _whole(run)
+    yield from _warned(run, accepted)
+
+
+def _project(run: Run) -> Iterator[Problem]:
+    again = "commit the changes, and measure again"
+    if run.project.endswith("+"):
+        yield Problem(f"files had been changed since commit {run.project[:-1]}", again)
+        return
+    if not _git("cat-file", "-e", f"{run.project}^{{commit}}"):
+        yield Problem(
+            f"its commit, {run.project}, is not in this repository",
+            "submit from the checkout that measured it",
+        )
+        return
+    changed = {
+        info.folder: files
+        for info in run.servers.values()
+        if (files := _changed_files(run.project, info))
+    }
+    for folder, files in changed.items():
+        yield Problem(
+            f"{folder} has changed since: {listed(files)}",
+            "commit the changes and measure again, or submit from the commit that was measured",
+        )
+
+
+def _changed_files(commit: str, info: ServerInfo) -> list[str]:
+    """A server's files that differ from the commit that was measured."""
+    done = _run("diff", "--name-only", "--no-renames", commit, "--", info.folder)
+    untracked = _run("ls-files", "--others", "--exclude-standard", "--", info.folder)
+    names = [*done.stdout.splitlines(), *untracked.stdout.splitlines()]
+    return sorted(Path(one).name for one in names if Path(one).name not in _BESIDE)
+
+
+def _git(*arguments: str) -> bool:
+    return _run(*arguments).returncode == 0
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def _length(run: Run) -> Iterator[Problem]:
+    again = f"just bench {run.workload_name}"
+    if run.quick:
+        yield Problem("it is a quick run", again)
+        return
+    try:
+        own = load_workload(run.workload_name)
+    except UsageError as error:
+        yield Problem(str(error), "publish results of the repository's workloads")
+        return
+    here, there = own.model_dump(exclude={"repeats"}), run.workload.model_dump(exclude={"repeats"})
+    for name in here:
+        if here[name] == there[name]:
+            continue
+        parts: list[tuple[str, object, object]] = [(name, there[name], here[name])]
+        if name == "load":
+            loads = here[name], there[name]
+            parts = [(key, loads[1][key], loads[0][key]) for key in loads[0]]
+        for key, used, wanted in parts:
+            if used != wanted:
+                yield Problem(f"{key} is {used}, and the workload's own is {wanted}", again)
+    if run.workload.repeats < own.repeats:
+        yield Problem(f"it has {run.workload.repeats} repeats, of {own.repeats} at least", again)
+
+
+def _whole(run: Run) -> Iterator[Problem]:
+    if not run.complete:
+        yield Problem("it is not complete", f"just bench --resume {run.id}")
+        return
+    if not run.measurements:
+        yield Problem("it has no measurement", "see its failures: `just report` shows them")
+    found = Counter(_key(one) for one in run.measurements)
+    few = {key: count for key, count in found.items() if count < run.workload.repeats}
+    by_target: dict[str, list[str]] = defaultdict(list)
+    for (target, case, level), count in few.items():
+        by_target[target].append(f"{case} at {level:g}: {count}")
+    for target, missing in by_target.items():
+        why = next((one.why for one in run.failures if one.target == target), "unknown")
+        yield Problem(
+            f"{target} has fewer than {run.workload.repeats} repeats ({'; '.join(missing)}), "
+            f"because: {why.splitlines()[0]}",
+            f"just bench {run.workload_name}, once that is mended",
+        )
+
+
+def _key(one: Measurement) -> tuple[str, str, float]:
+    return one.target, one.case, one.level
+
+
+def _warned(run: Run, accepted: Collection[str]) -> Iterator[Problem]:
+    for kind, pattern in SPOILING.items():
+        spoiled = [
+            one
+            for one in run.measurements
+            if any(re.search(pattern, text) for text in one.warnings)
+        ]
+        if kind in accepted or not spoiled:
+            continue
+        targets = list(dict.fromkeys(one.target for one in spoiled))
+        some = listed(targets[:3]) if len(targets) < 4 else f"{len(targets)} servers"
+        example = next(text for one in spoiled for text in one.warnings if re.search(pattern, text))
+        yield Problem(
+            f"{len(spoiled)} of {len(run.measurements)} measurements, of {some}, are spoiled: "
+            f"{example}",
+            f"{_ADVICE[kind]}; or, if that cannot be had, --accept {kind}: "
+            "the warning is shown beside each figure",
+        )
+
+
+def machine_problems(run: Run, machine: str) -> Iterator[Problem]:
+    """Reasons not to publish a result under this machine's name."""
+    for path in sorted(place_of(run, machine).parent.glob("*.json.gz")):
+        other = read(path).machine
+        hardware = [(one.cpu, one.cores, one.memory // 2**30) for one in (other, run.machine)]
+        if hardware[0] != hardware[1]:
+            yield Problem(
+                f"{machine} is another machine: {other.cpu}, {other.cores} cores, "
+                f"{other.memory / 2**30:.0f} GiB",
+                "give this one a name of its own: --machine NAME",
+            )
+            return
+
+
+def require(found: Collection[Problem], what: str) -> None:
+    """Raise with the list of problems, each with its advice."""
+    if found:
+        lines = [f"  - {one.what}\n    → {one.advice}" for one in found]
+        raise TaskError("\n".join([f"{what} cannot be published:", *lines]))
+
+
+def is_name(machine: str) -> bool:
+    """Whether it can name a machine."""
+    return re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", machine) is not None
