@@ -1,4 +1,4 @@
-"""Locust: a constant rate. https://docs.locust.io
+"""Locust: a constant rate, and any load from other machines. https://docs.locust.io
 
 With workers on other machines, this machine is only the master: it hands out the load and merges
 the results. The user starts the workers once, with the output of :func:`commands`.
@@ -28,15 +28,14 @@ PATIENCE = 300.0
 
 
 def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
-    """Send requests at their scheduled times, whatever the server does.
+    """Put a load on a server; at a rate, whatever the server does.
 
     ``workers`` are other machines, by name or address; each runs ``threads`` processes. The CPU
     time includes Locust's startup, a second or two; ``busiest`` does not.
     """
-    assert spec.duration is not None
     url = urlsplit(spec.url)
     if url.scheme != "http":
-        raise UsageError(f"{spec.url}: the constant-rate model supports only plain HTTP")
+        raise UsageError(f"{spec.url}: Locust's load is only plain HTTP here")
     if _is_loopback(url.hostname or "") and not all(map(_is_loopback, workers)):
         raise UsageError(f"{spec.url} is out of reach for {', '.join(workers)}")
     install_wheel("locust", TOOLS / "locust")
@@ -45,7 +44,7 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     command = [*program(), "--locustfile", str(SCRIPT), "--load", str(load), "--headless"]
     command += ["--only-summary", "--skip-log-setup", *_processes(spec.threads, workers)]
     # The duration only bounds how long the program may run.
-    bounded = replace(spec, duration=spec.duration + (PATIENCE if workers else 0))
+    bounded = replace(spec, duration=(spec.duration or 0) + (PATIENCE if workers else 0))
     finished = run(command, bounded)
     line = next((line for line in finished.output.splitlines() if line.startswith("{")), None)
     if line is None:
@@ -116,8 +115,12 @@ def _load(spec: LoadSpec) -> dict[str, object]:
         "paths": list(spec.paths),
         "random": spec.random,
         "headers": spec.headers,
-        "rate": spec.level,
+        "lengths": {},
+        "model": spec.model,
+        "level": spec.level,
         "duration": spec.duration,
+        "requests": spec.requests,
+        "calls": spec.calls,
         "timeout": spec.timeout,
     }
 
