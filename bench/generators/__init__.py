@@ -15,15 +15,17 @@ from harness.toolchains import require
 def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     """Run a load against a server.
 
-    ``workers`` are other machines that generate it instead of this one (constant rate only).
+    ``workers`` are other machines that generate it instead of this one, with Locust.
     """
+    if workers:
+        return locust.generate(spec, workers)
     match spec.model:
         case "closed" if spec.requests is None:
             return wrk.generate(spec)
         case "closed" | "connection rate":
             return h2load.generate(spec)
         case _:
-            return locust.generate(spec, workers)
+            return locust.generate(spec)
 
 
 def prepare(load: Load) -> None:

@@ -1,11 +1,10 @@
 """Locust: a constant rate, and any load from other machines. https://docs.locust.io
 
-With workers on other machines, this machine is only the master: it hands out the load and merges
-the results. The user starts the workers once, with the output of :func:`commands`.
+With workers on other machines (:mod:`bench.hosts.workers`), this machine is only the master: it
+hands out the load and merges the results.
 """
 
 import json
-import re
 import socket
 import sys
 from collections.abc import Sequence
@@ -76,22 +75,8 @@ def program() -> list[str]:
     return ["env", f"PYTHONPATH={TOOLS / 'locust'}:{ROOT}", sys.executable, "-m", "locust"]
 
 
-def commands(workers: Sequence[str], threads: int) -> dict[str, str]:
-    """The command to run on each of the other machines, which needs only uv.
-
-    It takes one load after another, and ends a few minutes after the last.
-    """
-    lock = (ROOT / "requirements" / "locust.txt").read_text(encoding="utf-8")
-    version = re.search(r"^locust==(\S+)", lock, re.MULTILINE)
-    assert version is not None
-    return {
-        host: f"while uvx locust@{version[1]} {' '.join(worker_options(host, threads))}; do :; done"
-        for host in workers
-    }
-
-
 def worker_options(host: str, threads: int) -> list[str]:
-    """The options of a worker on ``host``, which gets the locustfile and the load from here."""
+    """The options of workers on ``host``, which get the locustfile and the load from here."""
     return [
         *("--worker", "--locustfile", "-", "--processes", str(threads)),
         *("--master-host", own_address(host), "--master-port", str(PORT)),
