@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench.generators.load import GeneratorError, LoadResult, LoadSpec, run
+from bench.generators.load import Bodies, GeneratorError, LoadResult, LoadSpec, run
 from bench.result import Errors, Latency
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
@@ -49,24 +49,22 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     if line is None:
         raise GeneratorError(f"Locust printed no result:\n{finished.output[-800:]}")
     values = json.loads(line)
-    latency = (
-        Latency(**{name: values["latency"][name] for name in Latency.model_fields})
-        if values["latency"]
-        else None
-    )
-    errors = Errors(**values["errors"])
-    cpu = finished.cpu + (values["cpu"] if workers else 0)
+    received, due = values["received"], values["due"]
     return LoadResult(
         command,
         values["requests"],
         values["seconds"],
-        latency,
-        errors,
-        cpu,
+        Latency(**values["latency"]) if values["latency"] else None,
+        Errors(**values["errors"]),
+        finished.cpu + (values["cpu"] if workers else 0),
         finished.output,
         finished.observer,
         busiest=values["busiest"],
         lag=values["lag"]["p99"] if values["lag"] else None,
+        histogram=values["histogram"],
+        attempts=values["attempts"],
+        bodies=Bodies(received, due, least=due, most=due) if spec.sizes else None,
+        per_second=values["per_second"],
     )
 
 
@@ -100,7 +98,7 @@ def _load(spec: LoadSpec) -> dict[str, object]:
         "paths": list(spec.paths),
         "random": spec.random,
         "headers": spec.headers,
-        "lengths": {},
+        "sizes": list(spec.sizes),
         "model": spec.model,
         "level": spec.level,
         "duration": spec.duration,

@@ -331,25 +331,21 @@ class Share:
             if not keep:
                 connection.close()
         self._last = max(self._last, now)
-        if now > self._until:
-            self._count_late(outcome)
-        elif outcome == "good":
-            self._good.append(int((now - start) * 1e6))
-            self._seconds[int(now - self._began)] += 1
+        if now > self._until:  # it was in flight when the load ended
+            if outcome == "timeout":
+                self._errors["unfinished"] += 1
+            else:
+                self._cut_off += 1
+            return outcome
+        if outcome in ("good", "short"):
             self._received += response.length
             self._due += due or 0
+        if outcome == "good":
+            self._good.append(int((now - start) * 1e6))
+            self._seconds[int(now - self._began)] += 1
         else:
             self._errors[outcome] += 1
-            if outcome == "short":
-                self._received += response.length
         return outcome
-
-    def _count_late(self, outcome: str) -> None:
-        """Count a request that was in flight when the load ended."""
-        if outcome == "timeout":
-            self._errors["unfinished"] += 1
-        else:
-            self._cut_off += 1
 
 
 def _in_order(load: dict[str, Any], host: str, index: int, workers: int) -> Iterator[Request]:
@@ -358,10 +354,11 @@ def _in_order(load: dict[str, Any], host: str, index: int, workers: int) -> Iter
     if not any(name.lower() == "host" for name in headers):
         headers = {"Host": host} | headers
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    paths, lengths = load["paths"], load["lengths"]
+    paths = load["paths"]
+    sizes = load["sizes"] or [None] * len(paths)
     for at in range(len(paths)):
-        path = paths[at if load["random"] else (index + at * workers) % len(paths)]
-        yield f"GET {path} HTTP/1.1\r\n{head}\r\n".encode("latin-1"), lengths.get(path)
+        chosen = at if load["random"] else (index + at * workers) % len(paths)
+        yield f"GET {paths[chosen]} HTTP/1.1\r\n{head}\r\n".encode("latin-1"), sizes[chosen]
 
 
 def _raise_file_limit() -> int:
@@ -423,33 +420,33 @@ class Result:
 
     def _merged(self) -> dict[str, Any]:
         # Imported only on the master: workers on other machines have just this file.
-        from bench.histogram import encoded, percentiles
+        from bench.histogram import Histogram
 
-        good = self._sorted("good")
-        errors = {kind: self._sum(lambda part, kind=kind: part["errors"][kind]) for kind in ERRORS}
+        good, lags = Histogram(), Histogram()
+        for part in self._parts:
+            good.add(array("I", part["good"]))
+            lags.add(array("I", part["lags"]))
+        errors = {kind: sum(part["errors"][kind] for part in self._parts) for kind in ERRORS}
+        latency, lag = good.latency(sum(errors.values())), lags.latency(0)
         per_second = [part["per_second"] for part in self._parts]
         return {
             "requests": len(good),
-            "attempts": self._sum(lambda part: part["attempts"]),
+            "attempts": int(self._sum("attempts")),
             "seconds": max(part["seconds"] for part in self._parts),
             "per_second": [sum(found) for found in itertools.zip_longest(*per_second, fillvalue=0)],
             "errors": errors,
             "unfinished": errors["unfinished"],
-            "received": self._sum(lambda part: part["received"]),
-            "due": self._sum(lambda part: part["due"]),
-            "latency": percentiles(good, failed=sum(errors.values())),
-            "histogram": encoded(good),
-            "lag": percentiles(self._sorted("lags")),
-            "cpu": self._sum(lambda part: part["cpu"]),
+            "received": int(self._sum("received")),
+            "due": int(self._sum("due")),
+            "latency": latency.model_dump() if latency else None,
+            "histogram": good.encoded(),
+            "lag": lag.model_dump() if lag else None,
+            "cpu": self._sum("cpu"),
             "busiest": max(part["cpu"] / part["elapsed"] for part in self._parts),
         }
 
-    def _sum(self, of: Callable[[dict[str, Any]], float]) -> float:
-        return sum(of(part) for part in self._parts)
-
-    def _sorted(self, name: str) -> list[int]:
-        """Microseconds of all workers."""
-        return sorted(itertools.chain(*(array("I", part[name]) for part in self._parts)))
+    def _sum(self, name: str) -> float:
+        return sum(float(part[name]) for part in self._parts)
 
 
 @events.init_command_line_parser.add_listener

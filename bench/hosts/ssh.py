@@ -34,5 +34,3 @@ def _program() -> str:
     if program is None:
         raise UsageError("ssh is missing: install OpenSSH's client (apt install openssh-client)")
     return str(program)
-
-

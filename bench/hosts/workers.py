@@ -32,20 +32,25 @@ def workers_on(hosts: Sequence[str], threads: int, *, by_hand: bool) -> Iterator
         yield ()
     elif by_hand:
         say("run each command on its machine:")
-        for host in hosts:
-            say(f"  {host}: while {_uvx(_options(host, threads))}; do :; done")
+        for host, loop in commands(hosts, threads).items():
+            say(f"  {host}: {loop}")
         yield tuple(hosts)
     else:
         addresses = tuple(map(address_of, hosts))
         with scratch("workers") as folder, ExitStack() as running:
             _require_locust(hosts, folder)
             for host, address in zip(hosts, addresses, strict=True):
-                again = f"while :; do {_uvx(_options(address, threads))}; sleep 1; done"
+                again = f"while :; do {_uvx(worker_options(address, threads))}; sleep 1; done"
                 # A terminal, as its end is what stops the command.
                 command = ssh(host, f"{_PATH}; {again}", "-tt")
                 process = _start(command, folder / f"{address}.log", folder)
                 running.callback(stop, process, grace=2)
             yield addresses
+
+
+def commands(hosts: Sequence[str], threads: int) -> dict[str, str]:
+    """The command for each host, which ends a few minutes after the last load."""
+    return {host: f"while {_uvx(worker_options(host, threads))}; do :; done" for host in hosts}
 
 
 def _require_locust(hosts: Sequence[str], folder: Path) -> None:
@@ -70,10 +75,6 @@ def _require_locust(hosts: Sequence[str], folder: Path) -> None:
 def _start(command: Sequence[str], log: Path, folder: Path) -> Popen[bytes]:
     with log.open("w") as output:
         return spawn(command, cwd=folder, env=os.environ, output=output)
-
-
-def _options(address: str, threads: int) -> list[str]:
-    return worker_options(address.rpartition("@")[2], threads)
 
 
 def _uvx(arguments: Sequence[str]) -> str:
