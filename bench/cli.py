@@ -43,6 +43,9 @@ LATEST = "the latest unfinished run"
 @click.option("--calls", type=int, help="Requests per connection (connection rate).")
 @click.option("--timeout", type=float, help="Seconds after which a request counts as failed.")
 @click.option("--threads", type=int, help="Threads or processes of the load generator.")
+@click.option(
+    "--generator", type=click.Choice(["h2load", "wrk"]), help="Of the closed model with a duration."
+)
 @click.option("--repeats", type=int, help="How often each server is measured.")
 @click.option("--warmup", type=float, help="Seconds of load before measuring.")
 @click.option("--images", "image_count", type=int, help="Number of generated images.")

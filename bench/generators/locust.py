@@ -97,6 +97,7 @@ def _load(spec: LoadSpec) -> dict[str, object]:
         "url": spec.url,
         "paths": list(spec.paths),
         "random": spec.random,
+        "seed": spec.seed,
         "headers": spec.headers,
         "sizes": list(spec.sizes),
         "model": spec.model,

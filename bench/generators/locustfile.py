@@ -171,7 +171,7 @@ class Share:
         requests = list(_in_order(load, url.netloc, index, workers))
         self._pick: Callable[[], Request] = itertools.cycle(requests).__next__
         if load["random"]:
-            self._pick = partial(random.choice, requests)
+            self._pick = partial(random.Random(f"{load['seed']}/{index}").choice, requests)
         self._timeout: float = load["timeout"]
         self._files = _raise_file_limit() - _SPARE_FILES
         self._slots = min(IN_FLIGHT // workers, self._files)
