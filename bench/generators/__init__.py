@@ -16,12 +16,14 @@ from harness.toolchains import require
 def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     """Run a load against a server.
 
-    ``workers`` are other machines that generate it instead of this one (constant rate only).
+    ``workers`` are other machines that generate it instead of this one, with Locust.
     """
     match spec.model:
         case "capacity":
             return capacity.search(spec, partial(generate, workers=workers))
         case "constant rate":
+            return locust.generate(spec, workers)
+        case _ if workers:
             return locust.generate(spec, workers)
         case "closed" if spec.generator == "wrk" and not spec.requests:
             return wrk.generate(spec)
