@@ -87,7 +87,8 @@ class _Turn:
             sampler.recheck()
         require_bodies(result)
         # PostgreSQL adds a connection's counts when it closes: so read them after the server ends.
-        sources = self._sources(before, result.requests + warm, result)
+        answered = result.requests + result.others + warm
+        sources = self._sources(before, answered, result)
         return self._measurement(started, environment, result, usage, sampler, rest, sources)
 
     def _warm(self, server: Running) -> int:

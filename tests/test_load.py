@@ -197,6 +197,7 @@ def test_the_capacity_is_found(tmp_path: Path, best: float) -> None:
     assert max(step.rate for step in held) == result.rate
     assert all("500 ms" in step.why for step in result.steps if not step.held)
     answered = sum(step.requests for step in result.steps) + int(best * 2)
+    assert result.requests + result.others == answered
     assert result.share == pytest.approx(result.requests / answered)
 
 

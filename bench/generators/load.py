@@ -101,10 +101,15 @@ class LoadResult:
     """The capacity."""
     steps: list[Step] = field(default_factory=list)
     """The steps of a search for the capacity."""
-    share: float = 1.0
-    """The part of all responses that ``requests`` are: the others came in other steps."""
+    others: int = 0
+    """Good responses in other steps, which are in no figure but used CPU time and data sources."""
     warnings: list[str] = field(default_factory=list)
     """Reasons to doubt the figures."""
+
+    @property
+    def share(self) -> float:
+        """The part of all good responses that ``requests`` are."""
+        return self.requests / (self.requests + self.others) if self.others else 1.0
 
 
 @dataclass(frozen=True)
