@@ -3,8 +3,8 @@
 import asyncio
 import gzip
 import json
-import random
 import os
+import random
 import re
 import sys
 import traceback
