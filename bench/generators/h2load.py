@@ -80,6 +80,12 @@ def _timed(spec: LoadSpec) -> LoadResult:
         errors.connect = lost - errors.read + last.unconnected(end, spec.timeout)
         overdue = last.unanswered(end, spec.timeout)
         errors.unfinished = min(overdue, in_flight - errors.read)
+        waiting = last.unanswered(end, spec.duration / 2)
+        if waiting > errors.unfinished:
+            warnings.append(
+                f"{waiting} requests waited for more than half of the load, which ended before the "
+                f"timeout of {spec.timeout:g} s"
+            )
         if lost:
             warnings.append(
                 f"{lost} of {clients} connections were lost; h2load opens none again, so the load "
