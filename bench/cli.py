@@ -17,6 +17,7 @@ import spec
 from bench import images, machine
 from bench.affinity import FORM, chosen
 from bench.caveats import SOURCES, caveats, placement
+from bench.conditions import show_conditions
 from bench.generators import prepare as prepare_generator
 from bench.generators.locust import commands
 from bench.measure import RunContext
@@ -140,6 +141,8 @@ def _show(run: Run) -> None:
     for caveat in caveats(run):
         result.print(Text(f"! {caveat}", style="yellow"), soft_wrap=True)
     show(run, result)
+    if run.measurements:
+        show_conditions(run, result)
 
 
 def _list() -> None:
