@@ -14,6 +14,7 @@ import psutil
 
 from bench.affinity import Cores, confined, pinned
 from bench.answers import Contract, Sampler, WrongAnswer
+from bench.bodies import body_sizes, require_bodies
 from bench.disturbed import Disturbed
 from bench.generators import GeneratorError, LoadResult, LoadSpec, generate
 from bench.generators.locust import own_address
@@ -120,6 +121,7 @@ class _Turn:
             }
             self._require_alive(server)
             sampler.recheck()
+        require_bodies(result)
         # PostgreSQL adds a connection's counts when it closes: so read them after the server ends.
         sources = self._used(before, warm, result)
         memory = Memory(rest=rest, peak=peak.bytes)
@@ -185,6 +187,9 @@ class _Turn:
             threads=load.threads,
             headers={"X-Request-Id": self.request_id} if upstream else {},
             folder=self.folder,
+            sizes=body_sizes(self.context.paths, self.context.files),
+            generator=load.generator,
+            seed=self.turn.repeat,
         )
 
     def _load(
@@ -203,13 +208,14 @@ class _Turn:
                 one.cpu() - used for one, used in zip(trees, before, strict=True)
             )
         peak.look()
+        share = result.share
         usage = Usage(
-            server=own,
-            database=database if self.databases.roots else None,
-            upstream=upstream if self.upstream.roots else None,
-            generator=result.cpu,
+            server=own * share,
+            database=database * share if self.databases.roots else None,
+            upstream=upstream * share if self.upstream.roots else None,
+            generator=result.cpu * share,
             observer=result.observer,
-            machine=machine.seconds,
+            machine=machine.seconds * share,
             pressure=machine.pressure,
         )
         return result, usage, peak
@@ -248,7 +254,8 @@ class _Turn:
             case "connection rate":
                 sequences = level * (load.duration_of(level) or 0)
             case _:
-                sequences = load.threads * (len(self.context.workers) or 1)
+                own = load.threads * (len(self.context.workers) or 1)
+                sequences = max(own, _WARM_CONNECTIONS)
         ended = result.requests + result.errors.total
         return source.least(ended, result.requests, math.ceil(sequences))
 
@@ -272,7 +279,8 @@ class _Turn:
         peak: Peak,
         sources: list[Sources],
     ) -> Measurement:
-        turn = self.turn
+        turn, bodies = self.turn, result.bodies
+        rate = result.requests / result.seconds if result.seconds else 0.0
         return Measurement(
             target=turn.target.name,
             case=turn.case.name,
@@ -285,9 +293,15 @@ class _Turn:
             environment=environment,
             seconds=result.seconds,
             requests=result.requests,
-            rate=result.requests / result.seconds if result.seconds else 0.0,
+            rate=rate if result.rate is None else result.rate,
             latency=result.latency,
+            histogram=result.histogram,
             errors=result.errors,
+            attempts=result.attempts,
+            received=bodies.received if bodies else None,
+            due=bodies.due if bodies else None,
+            per_second=result.per_second,
+            steps=result.steps,
             cpu=Cpu(
                 server=usage.server,
                 database=usage.database,
@@ -306,7 +320,10 @@ class _Turn:
                 during=sampler.during, after=sampler.after, unanswered=sampler.unanswered
             ),
             sources=sources,
-            warnings=warnings(result, usage, sampler, sources, self.workload),
+            warnings=[
+                *result.warnings,
+                *warnings(result, usage, sampler, sources, self.workload),
+            ],
             output=result.output,
         )
 

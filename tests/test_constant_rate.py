@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import signal
@@ -37,17 +38,27 @@ def _locust() -> None:
     install_wheel("locust", TOOLS / "locust")
 
 
+_requests = itertools.count(1)
+_STATUSES = {b"/wrong": 500, b"/moved": 302}
+_BODIES = {b"/short": b"h", b"/long": b"hi!", b"/image": b"hi" * 500}
+
+
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer requests as their paths say."""
     with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
         while True:
             path = (await reader.readuntil(b"\r\n\r\n")).split()[1]
-            if path == b"/closed":
+            is_thousandth = next(_requests) % 1000 == 0
+            if path == b"/closed" or (path == b"/sometimes" and is_thousandth):
+                break
+            if path == b"/never" or (path == b"/rarely" and is_thousandth):
+                await reader.read()
                 break
             if path == b"/late":
                 await asyncio.sleep(1)
-            status = 500 if path == b"/wrong" else 200
-            writer.write(b"HTTP/1.1 %d X\r\nContent-Length: 2\r\n\r\nhi" % status)
+            body = _BODIES.get(path, b"hi")
+            head = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n"
+            writer.write(head % (_STATUSES.get(path, 200), len(body)) + body)
     writer.close()
 
 
@@ -139,7 +150,7 @@ def stalled(folder: Path) -> tuple[LoadResult, float]:
 
 def test_a_stall_is_not_hidden(tmp_path: Path) -> None:
     """A quarter of the requests start during a freeze, and wait until its end."""
-    theory = pytest.approx({"p90": 600, "p95": 800, "p99": 960}, rel=0.12)
+    theory = pytest.approx({"p90": 600, "p95": 800, "p99": 960}, rel=0.03)
     for _ in range(3):
         result, naive = stalled(tmp_path)
         printed = details(result.output)
@@ -151,7 +162,7 @@ def test_a_stall_is_not_hidden(tmp_path: Path) -> None:
     assert result.seconds == pytest.approx(3 * PERIOD, abs=FREEZE)
     assert found == theory
     assert result.latency is not None
-    assert result.latency.p99 == found["p99"]
+    assert result.latency.p99 == pytest.approx(found["p99"], rel=1e-3)
     assert naive < 200
 
 
