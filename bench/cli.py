@@ -108,13 +108,13 @@ def main(
     else:
         plan = _workload(workload or "", changes, cases, quick=quick)
         targets = serving(plan, find_targets(names or tuple(plan.servers)))
+    cores = chosen(cpus, sources=bool(plan.parts & set(SOURCES)))
     hosts = workers.split(",") if workers else []
     if by_hand and not hosts:
         raise UsageError("--by-hand needs --workers")
     machine.raise_limits()
     machine.require_files(plan.load)
     prepare_generator(plan.load)
-    cores = chosen(cpus, sources=bool(plan.parts & set(SOURCES)))
     with _exclusive(), backing_services() as backing:
         if not resume:
             run = start(
