@@ -1,6 +1,7 @@
 """Measures one server once: fresh start, warm-up, load, CPU time and memory."""
 
 import re
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -179,20 +180,23 @@ class _Turn:
             databases, upstreams = self.ledger.databases, self.ledger.upstream
             trees = (tree, databases, upstreams)
             before = [one.cpu() for one in trees]
-            meter = Meter()
+            meter, own_before = Meter(), time.process_time()
             result = self._generate(server, self._spec(server))
-            machine = meter.use()
+            machine, program = meter.use(), time.process_time() - own_before
             own, database, upstream = (
                 one.cpu() - used for one, used in zip(trees, before, strict=True)
             )
         peak.look()
         share = result.share
+        # Locust takes seconds to start and to end, in which this program observes too.
+        loaded = sum(step.seconds for step in result.steps) or result.seconds
         usage = Usage(
             server=own * share,
             database=database * share if databases.roots else None,
             upstream=upstream * share if upstreams.roots else None,
             generator=result.cpu * share,
-            observer=result.observer,
+            observer=result.observer * min(loaded / machine.elapsed, 1),
+            program=program * share,
             machine=machine.seconds * share,
             pressure=machine.pressure,
         )
