@@ -72,7 +72,7 @@ class Ledger:
 
 def _answered(result: LoadResult) -> int:
     """The good responses, in all steps of a search for the capacity."""
-    return round(result.requests / result.share) if result.share else 0
+    return result.requests + result.others
 
 
 def _least(source: Source, result: LoadResult, sequences: int) -> int:
