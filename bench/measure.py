@@ -3,34 +3,37 @@
 import re
 import time
 import uuid
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import IO
 
 import psutil
 
-from bench.answers import Contract, Sampler, WrongAnswer
+from bench.affinity import Cores, confined, pinned
+from bench.answers import Contract, Sampler
 from bench.bodies import body_sizes, require_bodies
-from bench.generators import LoadResult, LoadSpec, generate
+from bench.disturbed import Disturbed
+from bench.generators import GeneratorError, LoadResult, LoadSpec, generate
 from bench.generators.locust import own_address
+from bench.ledger import Ledger
 from bench.plan import Turn
-from bench.processes import Busy, Peak, Tree, listening_at
+from bench.pressure import Meter
+from bench.processes import Peak, Tree
 from bench.result import Checked, Cpu, Measurement, Memory, Sources, now
-from bench.sources import counters
 from bench.warnings import Usage, warnings
 from bench.workload import Workload
 from conformance.subject import Subject
 from harness.errors import TaskError
-from harness.ports import free_port
+from harness.ports import free_port, is_free
 from harness.processes import ending
 from harness.scratch import scratch
 from harness.server import Running, running
 from harness.services import Services
 
-_WARM_CONNECTIONS = 16
-_SETTLE = 0.3
-"""Seconds after the warm-up for its last requests to end."""
+_WARM_CONNECTIONS = 50
+"""Connections of the warm-up before a search for the capacity, which has no level of its own."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,10 @@ class RunContext:
     paths: Sequence[str]
     workers: tuple[str, ...] = ()
     """Machines that generate the load instead of this one (Locust only)."""
+    cores: Cores = field(default_factory=dict)
+    """The cores of each role; empty if nothing is pinned."""
+    own_databases: bool = False
+    """Whether the databases are the user's, which are never pinned."""
 
 
 def measure(turn: Turn, context: RunContext) -> Measurement:
@@ -57,63 +64,93 @@ class _Turn:
         self.turn, self.context, self.folder = turn, context, folder
         self.workload = context.workload
         self.request_id = f"bench-{uuid.uuid4()}"
-        self.counters = counters(context.paths, context.services, self.request_id)
-        self.databases = listening_at(
-            counter.url for counter in self.counters if counter.name != "upstream"
-        )
+        self.ledger = Ledger(context.paths, context.services, self.request_id)
 
     def measure(self) -> Measurement:
+        port = free_port()
+        try:
+            measurement = self._measure(port)
+        except TaskError as error:
+            if not isinstance(error, Disturbed) and not is_free(port):
+                raise Disturbed(f"another program took port {port}: {error}") from error
+            self.ledger.require_undisturbed()
+            raise
+        self.ledger.require_undisturbed()
+        return measurement
+
+    def _measure(self, port: int) -> Measurement:
         started, log = now(), self.folder / "server.log"
         settings: dict[str, str] = {
             "HOST": "0.0.0.0" if self.context.workers else "127.0.0.1",  # noqa: S104
-            "PORT": str(free_port()),
+            "PORT": str(port),
             "FILES_DIR": str(self.context.files),
         }
         settings |= self.context.services.environment()
         settings |= {str(name): value for name, value in self.turn.case.settings.items()}
-        before = [counter.read() for counter in self.counters]
-        with log.open("w") as output, running(self.turn.target, settings, output=output) as server:
+        with log.open("w") as output, self._placed(settings, output) as server:
             tree = Tree(psutil.Process(server.process.pid))
             rest = tree.pss()
-            warm = self._warm(server)
-            result, usage, sampler = self._load(server, tree)
+            contract = Contract(self.context.files)
+            sampler = Sampler(Subject(server.host, server.port), contract, self.context.paths)
+            warm = self._warm(server, sampler)
+            result, usage, peak = self._load(server, tree, sampler)
             environment = {
                 name: without_password(value) for name, value in server.environment.items()
             }
-            if (status := server.process.poll()) is not None:
-                tail = log.read_text(errors="replace").strip()[-500:]
-                name = self.turn.target.name
-                raise TaskError(f"{name} ended under load, {ending(status)}\n{tail}")
+            self._require_alive(server)
             sampler.recheck()
         require_bodies(result)
         # PostgreSQL adds a connection's counts when it closes: so read them after the server ends.
-        answered = result.requests + result.others + warm
-        sources = self._sources(before, answered, result)
-        return self._measurement(started, environment, result, usage, sampler, rest, sources)
-
-    def _warm(self, server: Running) -> int:
-        """Warm the server up; return the number of answered requests."""
-        if not self.turn.warmup:
-            return 0
-        spec = self._spec(server)
-        level = spec.level if spec.model == "closed" else _WARM_CONNECTIONS
-        result = generate(
-            replace(
-                spec,
-                model="closed",
-                level=min(level, _WARM_CONNECTIONS),
-                duration=max(self.turn.warmup, 1),
-                requests=None,
-                threads=1,
-                headers={},
-            )
+        counted = self.workload.load.requests is not None
+        sources = self.ledger.used(warm, result, self._sequences(), counted=counted)
+        memory = Memory(rest=rest, peak=peak.bytes)
+        return self._measurement(
+            started, environment, result, usage, sampler, memory, peak, sources
         )
-        time.sleep(_SETTLE)
-        return result.requests
+
+    @contextmanager
+    def _placed(self, settings: dict[str, str], output: IO[str]) -> Iterator[Running]:
+        """Start the server, with all programs on their cores."""
+        cores = self.context.cores
+        with ExitStack() as stack:
+            if not self.context.own_databases:
+                for tree in (self.ledger.databases, self.ledger.upstream):
+                    stack.enter_context(confined(tree, cores.get("database")))
+            with pinned(cores.get("server")):
+                server = stack.enter_context(running(self.turn.target, settings, output=output))
+            stack.enter_context(pinned(cores.get("load")))
+            yield server
+
+    def _require_alive(self, server: Running) -> None:
+        if (status := server.process.poll()) is not None:
+            tail = (self.folder / "server.log").read_text(errors="replace").strip()[-500:]
+            name = self.turn.target.name
+            raise TaskError(f"{name} ended under load, {ending(status)}\n{tail}")
+
+    def _warm(self, server: Running, sampler: Sampler) -> LoadResult | None:
+        """Put the same load on the server as in the measurement, for the time of the warm-up."""
+        if not self.turn.warmup:
+            return None
+        spec = replace(
+            self._spec(server), duration=max(self.turn.warmup, 1), requests=None, headers={}
+        )
+        if spec.model == "capacity":
+            spec = replace(spec, model="closed", level=_WARM_CONNECTIONS)
+        result = self._generate(server, spec)
+        sampler.settle()
+        return result
+
+    def _generate(self, server: Running, spec: LoadSpec) -> LoadResult:
+        try:
+            result = generate(spec, self.context.workers)
+        except GeneratorError as error:
+            self._require_alive(server)
+            raise Disturbed(str(error)) from error
+        self._require_alive(server)
+        return result
 
     def _spec(self, server: Running) -> LoadSpec:
         load = self.workload.load
-        upstream = any(counter.name == "upstream" for counter in self.counters)
         workers = self.context.workers
         return LoadSpec(
             url=f"http://{own_address(workers[0])}:{server.port}" if workers else server.url,
@@ -126,55 +163,56 @@ class _Turn:
             calls=load.calls,
             timeout=load.timeout,
             threads=load.threads,
-            headers={"X-Request-Id": self.request_id} if upstream else {},
+            headers={"X-Request-Id": self.request_id} if "upstream" in self.ledger.names else {},
             folder=self.folder,
             sizes=body_sizes(self.context.paths, self.context.files),
             generator=load.generator,
             seed=self.turn.repeat,
         )
 
-    def _load(self, server: Running, tree: Tree) -> tuple[LoadResult, Usage, Sampler]:
+    def _load(
+        self, server: Running, tree: Tree, sampler: Sampler
+    ) -> tuple[LoadResult, Usage, Peak]:
         peak = Peak(tree)
-        contract = Contract(self.context.files)
-        sampler = Sampler(Subject(server.host, server.port), contract, self.context.paths)
         with ExitStack() as observers:
             observers.enter_context(peak.watched())
             observers.enter_context(sampler.sampling(self.workload.samples))
-            server_cpu, database_cpu = tree.cpu(), self.databases.cpu()
-            busy = Busy()
-            result = generate(self._spec(server), self.context.workers)
-            machine_cpu, machine_all = busy.seconds()
-            usage = Usage(
-                server=tree.cpu() - server_cpu,
-                database=self.databases.cpu() - database_cpu if self.databases.roots else None,
-                generator=result.cpu,
-                observer=result.observer,
-                machine=machine_cpu,
-                machine_all=machine_all,
-                peak=0,
+            databases, upstreams = self.ledger.databases, self.ledger.upstream
+            trees = (tree, databases, upstreams)
+            before = [one.cpu() for one in trees]
+            meter, own_before = Meter(), time.process_time()
+            result = self._generate(server, self._spec(server))
+            machine, program = meter.use(), time.process_time() - own_before
+            own, database, upstream = (
+                one.cpu() - used for one, used in zip(trees, before, strict=True)
             )
-        return result, usage.with_peak(max(peak.bytes, tree.pss())), sampler
+        peak.look()
+        share = result.share
+        # Locust takes seconds to start and to end, in which this program observes too.
+        loaded = sum(step.seconds for step in result.steps) or result.seconds
+        usage = Usage(
+            server=own * share,
+            database=database * share if databases.roots else None,
+            upstream=upstream * share if upstreams.roots else None,
+            generator=result.cpu * share,
+            observer=result.observer * min(loaded / machine.elapsed, 1),
+            program=program * share,
+            machine=machine.seconds * share,
+            pressure=machine.pressure,
+        )
+        return result, usage, peak
 
-    def _sources(self, before: Sequence[int], requests: int, result: LoadResult) -> list[Sources]:
-        load, found = self.workload.load, []
-        for counter, count in zip(self.counters, before, strict=True):
-            exactly = counter.name == "upstream" and not result.errors.total
-            counted = result.requests if counter.name == "upstream" else requests
-            least = counter.least(self.context.paths, counted, load.threads)
-            source = Sources(
-                name=counter.name,
-                counted=counter.read() - count,
-                least=least,
-                exactly=exactly and load.requests is not None,
-            )
-            if not source.agrees:
-                needed = f"{'' if source.exactly else 'at least '}{least}"
-                raise WrongAnswer(
-                    f"{counter.name} counted {source.counted} for {counted} responses, which need "
-                    f"{needed}: some responses did not use it"
-                )
-            found.append(source)
-        return found
+    def _sequences(self) -> int:
+        """How many times the paths are requested side by side, at the most."""
+        load, level = self.workload.load, self.turn.level
+        match load.model:
+            case "closed":
+                return max(round(level), load.threads)
+            case "connection rate":
+                return round(level * (load.duration_of(level) or 0))
+            case _:
+                own = load.threads * (len(self.context.workers) or 1)
+                return max(own, _WARM_CONNECTIONS)
 
     def _measurement(
         self,
@@ -183,7 +221,8 @@ class _Turn:
         result: LoadResult,
         usage: Usage,
         sampler: Sampler,
-        rest: int,
+        memory: Memory,
+        peak: Peak,
         sources: list[Sources],
     ) -> Measurement:
         turn, bodies = self.turn, result.bodies
@@ -210,12 +249,19 @@ class _Turn:
             per_second=result.per_second,
             steps=result.steps,
             cpu=Cpu(
-                server=usage.server * result.share,
-                database=None if usage.database is None else usage.database * result.share,
-                generator=usage.generator * result.share,
+                server=usage.server,
+                database=usage.database,
+                upstream=usage.upstream,
+                generator=usage.generator,
                 observer=usage.observer,
+                other=usage.other,
             ),
-            memory=Memory(rest=rest, peak=usage.peak),
+            pressure=usage.pressure,
+            memory=memory,
+            processes=peak.processes,
+            threads=peak.threads,
+            affinity={role: list(cores) for role, cores in self.context.cores.items()},
+            order=turn.order,
             checked=Checked(
                 during=sampler.during, after=sampler.after, unanswered=sampler.unanswered
             ),
