@@ -21,7 +21,7 @@ from harness.programs import find_program
 from harness.wheel import install_wheel
 from tests import distant
 from tests.namespaces import Host, network
-from tests.test_constant_rate import load_spec
+from tests.test_locust import load_spec
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -61,21 +61,17 @@ def hosts() -> Iterator[dict[str, Host]]:
     with network(names) as made, ExitStack() as running:
         found = dict(zip(names, made, strict=True))
         server, database = found["server"], found["database"]
-        _serve(running, database, "database", distant.DATABASE_PORT)
-        _serve(running, server, "server", 8000, database.address)
-        _serve(running, server, "frozen", 8001)
+        for role, host, port, *more in (
+            ("database", database, distant.DATABASE_PORT),
+            ("server", server, 8000, database.address),
+            ("frozen", server, 8001),
+        ):
+            running.enter_context(distant.serving(role, host.address, port, *more, on=host))
         yield found
 
 
 def _require_port(host: Host, port: int) -> None:
     assert wait_until(lambda: host.call(lambda: accepts(host.address, port)), timeout=20)
-
-
-def _serve(running: ExitStack, host: Host, role: str, port: int, *more: str) -> None:
-    script = [sys.executable, "-m", "tests.distant", role, host.address, str(port), *more]
-    process = spawn(host.command(*script), cwd=ROOT, env=os.environ)
-    running.callback(stop, process, grace=1)
-    _require_port(host, port)
 
 
 @pytest.fixture(scope="module")
