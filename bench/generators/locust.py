@@ -35,7 +35,7 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     url = urlsplit(spec.url)
     if url.scheme != "http":
         raise UsageError(f"{spec.url}: Locust's load is only plain HTTP here")
-    if _is_loopback(url.hostname or "") and not all(map(_is_loopback, workers)):
+    if is_loopback(url.hostname or "") and not all(map(is_loopback, workers)):
         raise UsageError(f"{spec.url} is out of reach for {', '.join(workers)}")
     install_wheel("locust", TOOLS / "locust")
     load = spec.folder / "load.json"
@@ -123,5 +123,6 @@ def _processes(threads: int, workers: Sequence[str]) -> list[str]:
     return users
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a name or address means this machine."""
     return host in ("localhost", "::1") or host.startswith("127.")
