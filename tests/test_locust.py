@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import signal
@@ -38,21 +39,27 @@ def _locust() -> None:
     install_wheel("locust", TOOLS / "locust")
 
 
+_requests = itertools.count(1)
+_STATUSES = {b"/wrong": 500, b"/moved": 302}
+_BODIES = {b"/short": b"h", b"/long": b"hi!", b"/image": b"hi" * 500}
+
+
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer requests as their paths say."""
     with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
         while True:
             path = (await reader.readuntil(b"\r\n\r\n")).split()[1]
-            if path == b"/closed":
+            is_thousandth = next(_requests) % 1000 == 0
+            if path == b"/closed" or (path == b"/sometimes" and is_thousandth):
+                break
+            if path == b"/never" or (path == b"/rarely" and is_thousandth):
+                await reader.read()
                 break
             if path == b"/late":
                 await asyncio.sleep(1)
-            if path == b"/never":
-                await asyncio.Event().wait()
-            status = {b"/wrong": 500, b"/moved": 302}.get(path, 200)
-            body = b"h" if path == b"/short" else b"hi"
-            writer.write(b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n" % (status, len(body)))
-            writer.write(body)
+            body = _BODIES.get(path, b"hi")
+            head = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n"
+            writer.write(head % (_STATUSES.get(path, 200), len(body)) + body)
     writer.close()
 
 
