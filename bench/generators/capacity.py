@@ -78,6 +78,7 @@ class _Search:
             steps=[one.step for one in self._tried],
             share=shown.requests / answered if answered else 1.0,
             cpu=sum(one.cpu for one in all_results),
+            workers_cpu=sum(one.workers_cpu for one in all_results),
             observer=sum(one.observer for one in all_results) * shown.seconds / elapsed,
             warnings=[*shown.warnings, *self._doubts()],
         )

@@ -103,6 +103,8 @@ class LoadResult:
     """The steps of a search for the capacity."""
     share: float = 1.0
     """The part of all responses that ``requests`` are: the others came in other steps."""
+    workers_cpu: float = 0.0
+    """The part of ``cpu`` that other machines used."""
     warnings: list[str] = field(default_factory=list)
     """Reasons to doubt the figures."""
 

@@ -50,13 +50,14 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
         raise GeneratorError(f"Locust printed no result:\n{finished.output[-800:]}")
     values = json.loads(line)
     received, due = values["received"], values["due"]
+    workers_cpu = values["cpu"] if workers else 0.0
     return LoadResult(
         command,
         values["requests"],
         values["seconds"],
         Latency(**values["latency"]) if values["latency"] else None,
         Errors(**values["errors"]),
-        finished.cpu + (values["cpu"] if workers else 0),
+        finished.cpu + workers_cpu,
         finished.output,
         finished.observer,
         busiest=values["busiest"],
@@ -65,6 +66,7 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
         attempts=values["attempts"],
         bodies=Bodies(received, due, least=due, most=due) if spec.sizes else None,
         per_second=values["per_second"],
+        workers_cpu=workers_cpu,
     )
 
 

@@ -86,6 +86,7 @@ def _uses() -> dict[str, Any]:
     except OSError:  # the kernel does not count it
         pass
     return {
+        "cpus": os.cpu_count() or 1,
         "clock": time.monotonic(),
         "busy": user + nice + system + irq + softirq,
         "softirq": softirq,

@@ -5,25 +5,28 @@ import select
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from bench.disturbed import Disturbed
 from bench.generators.locust import is_loopback
 from bench.hosts.ssh import last_line, ssh
+from bench.pressure import Counts
 from bench.result import Machine
 from conformance.subject import Subject
-from harness.errors import TaskError
+from harness.console import say
+from harness.errors import TaskError, UsageError
 
 AGENT = Path(__file__).with_name("agent.py")
 _PATIENCE = 20.0
 """Seconds that the agent may take for a reply."""
 
 
-class Unreadable(TaskError):
+class Unreadable(Disturbed):
     """A server's CPU time and memory cannot be read."""
 
 
@@ -39,7 +42,7 @@ class Reading:
     """Bytes (PSS); None if they are secret to the user of the agent."""
     threads: list[int]
     """The number of threads of each process."""
-    machine: dict[str, float | None]
+    machine: Counts
     """The use of the whole machine so far."""
 
 
@@ -61,7 +64,8 @@ class Agent:
                 print("read", file=self._process.stdin, flush=True)
             except OSError as error:
                 raise self._failure() from error
-            found = Reading(**self._reply())
+            reply = self._reply()
+            found = Reading(**reply | {"machine": Counts(**reply["machine"])})
         if found.roots != getattr(self, "_roots", found.roots):
             raise TaskError("the server was restarted, or has ended")
         return found
@@ -106,3 +110,50 @@ def agent_of(url: str) -> Iterator[Agent]:
             yield Agent(process)
         finally:
             process.terminate()
+
+
+class Elsewhere:
+    """A server that the user runs, as a program whose resources are read by an agent."""
+
+    environment: Mapping[str, str] = {}
+
+    def __init__(self, url: str, agent: Agent | None) -> None:
+        """Take its address; without an agent, its CPU time and memory are unknown."""
+        subject = Subject.at(url)
+        self.url, self.host, self.port = subject.url, subject.host, subject.port
+        self.agent = agent
+        self._threads: list[int] = []
+        self.has_memory = agent is not None and agent.read().memory is not None
+
+    def cpu(self) -> float:
+        """Seconds of CPU time so far; 0 if unknown."""
+        return self.agent.read().cpu if self.agent else 0.0
+
+    def pss(self, *, fresh: bool = True) -> int:
+        """Bytes of memory; 0 if unknown. Errors are left to :meth:`cpu`."""
+        with suppress(TaskError):
+            reading = self.agent.read() if self.agent else None
+            self._threads = reading.threads if reading else []
+            return (reading and reading.memory) or 0
+        return 0
+
+    def threads(self) -> list[int]:
+        """The number of threads of each process, as last read."""
+        return self._threads
+
+    def uses(self) -> Counts:
+        """The use of its whole machine so far."""
+        assert self.agent
+        return self.agent.read().machine
+
+
+@contextmanager
+def elsewhere(url: str) -> Iterator[Elsewhere]:
+    """The server at an address, with an agent if one can run there."""
+    with ExitStack() as held:
+        agent = None
+        try:
+            agent = held.enter_context(agent_of(url))
+        except (Unreadable, UsageError) as error:
+            say(f"the CPU time and memory of {url} are left out: {error}")
+        yield Elsewhere(url, agent)
