@@ -120,6 +120,7 @@ def main(
         plan = _workload(workload or "", changes, cases, quick=quick)
         targets = serving(plan, find_targets(names or tuple(plan.servers)))
         hosts = workers.split(",") if workers else []
+    cores = {} if address else chosen(cpus, sources=bool(plan.parts & set(SOURCES)))
     if by_hand and not hosts:
         raise UsageError("--by-hand needs --workers")
     if address:
@@ -129,7 +130,6 @@ def main(
     machine.raise_limits()
     machine.require_files(plan.load)
     prepare_generator(plan.load)
-    cores = {} if address else chosen(cpus, sources=bool(plan.parts & set(SOURCES)))
     with (
         _exclusive(),
         backing_services() as backing,

@@ -21,7 +21,8 @@ def show(run: Run, console: Console) -> None:
         console.print(Text(title, style="bold"))
         _show_group(list(rows), console)
     for failure in run.failures:
-        console.print(Text(f"\nFAILED  {failure.target}: {failure.why}", style="red"))
+        outcome = "FAILED" if failure.own else "NO FIGURE"
+        console.print(Text(f"\n{outcome}  {failure.target}: {failure.why}", style="red"))
 
 
 def _show_group(rows: list[Row], console: Console) -> None:

@@ -156,7 +156,7 @@ def test_a_stall_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(capacity._Search, "_recover", lambda _: None)
     spec = load_spec(tmp_path, 9, "/", model="capacity", level=100)
     (step,) = capacity.search(spec, lambda _: result).steps
-    assert (step.p99, step.held) == (result.latency.p99, False)
+    assert (step.p99, step.held) == (found["p99"], False)
 
 
 def test_errors_by_kind(tmp_path: Path) -> None:
