@@ -233,7 +233,7 @@ class _Turn:
         peak.look()
         share = result.share
         away = result.workers_cpu * share
-        if isinstance(tree, Elsewhere) and tree.agent:
+        if isinstance(tree, Elsewhere) and tree.agent and not tree.is_here:
             away = (database + upstream + result.cpu) * share + result.observer
         usage = Usage(
             server=None if isinstance(tree, Elsewhere) and not tree.agent else own * share,

@@ -113,7 +113,7 @@ def agent_of(url: str) -> Iterator[Agent]:
 
 
 class Elsewhere:
-    """A server that the user runs, as a program whose resources are read by an agent."""
+    """A server that the user runs, usually on another machine; an agent reads its resources."""
 
     environment: Mapping[str, str] = {}
 
@@ -122,6 +122,7 @@ class Elsewhere:
         subject = Subject.at(url)
         self.url, self.host, self.port = subject.url, subject.host, subject.port
         self.agent = agent
+        self.is_here = is_loopback(subject.host)
         self._threads: list[int] = []
         self.has_memory = agent is not None and agent.read().memory is not None
 
