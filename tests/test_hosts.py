@@ -220,5 +220,5 @@ def test_a_host_that_cannot_run_workers(
 
     if not ssh:
         pytest.skip("sshd is missing: apt install openssh-server")
-    with pytest.raises(UsageError, match="cannot run Locust over ssh: .*No route"):
+    with pytest.raises(UsageError, match=r"cannot run Locust over ssh: .*No route"):
         hosts["bench"].call(start)
