@@ -1,8 +1,6 @@
 """Measures one server once: fresh start, warm-up, load, CPU time and memory."""
 
-import math
 import re
-import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,17 +11,17 @@ from typing import IO
 import psutil
 
 from bench.affinity import Cores, confined, pinned
-from bench.answers import Contract, Sampler, WrongAnswer
+from bench.answers import Contract, Sampler
 from bench.bodies import body_sizes, require_bodies
 from bench.disturbed import Disturbed
 from bench.generators import GeneratorError, LoadResult, LoadSpec, generate
 from bench.generators.locust import own_address
 from bench.hosts.server import Elsewhere
+from bench.ledger import Ledger
 from bench.plan import Turn
 from bench.pressure import Meter
-from bench.processes import Peak, Tree, listening_at
+from bench.processes import Peak, Tree
 from bench.result import Checked, Cpu, Measurement, Memory, Sources, now
-from bench.sources import Source, sources_of
 from bench.warnings import Usage, warnings
 from bench.workload import Workload
 from conformance.subject import Subject
@@ -38,8 +36,6 @@ Server = Running | Elsewhere
 
 _WARM_CONNECTIONS = 50
 """Connections of the warm-up before a search for the capacity, which has no level of its own."""
-_FLUSH = 5.0
-"""Seconds that a data source may take to count its last operations."""
 
 
 @dataclass(frozen=True)
@@ -72,40 +68,21 @@ class _Turn:
         self.turn, self.context, self.folder = turn, context, folder
         self.workload = context.workload
         self.request_id = f"bench-{uuid.uuid4()}"
-        self.sources = sources_of(context.paths, context.services, self.request_id)
-        self.databases = self._programs(one for one in self.sources if one.name != "upstream")
-        self.upstream = self._programs(one for one in self.sources if one.name == "upstream")
-
-    @staticmethod
-    def _programs(sources: Iterator[Source]) -> Tree:
-        return listening_at(source.url for source in sources)
+        self.ledger = Ledger(context.paths, context.services, self.request_id)
 
     def measure(self) -> Measurement:
-        before = [source.count() for source in self.sources]
         port = free_port()
         try:
-            measurement = self._measure(port, before)
+            measurement = self._measure(port)
         except TaskError as error:
             if not isinstance(error, Disturbed) and not is_free(port):
                 raise Disturbed(f"another program took port {port}: {error}") from error
-            self._require_sources(before)
+            self.ledger.require_undisturbed()
             raise
-        self._require_sources(before)
+        self.ledger.require_undisturbed()
         return measurement
 
-    def _require_sources(self, before: Sequence[int]) -> None:
-        """Raise if a data source ended in the meantime: then no failure is the server's."""
-        for source, count in zip(self.sources, before, strict=True):
-            if source.count() < count:
-                raise Disturbed(f"{source.name} was restarted during the measurement")
-        if not all(root.is_running() for tree in self._data for root in tree.roots):
-            raise Disturbed("a data source ended during the measurement")
-
-    @property
-    def _data(self) -> tuple[Tree, Tree]:
-        return self.databases, self.upstream
-
-    def _measure(self, port: int, before: Sequence[int]) -> Measurement:
+    def _measure(self, port: int) -> Measurement:
         started, log = now(), self.folder / "server.log"
         settings: dict[str, str] = {
             "HOST": "0.0.0.0" if self.context.workers else "127.0.0.1",  # noqa: S104
@@ -128,7 +105,8 @@ class _Turn:
             sampler.recheck()
         require_bodies(result)
         # PostgreSQL adds a connection's counts when it closes: so read them after the server ends.
-        sources = self._used(before, warm, result)
+        counted = self.workload.load.requests is not None
+        sources = self.ledger.used(warm, result, self._sequences(), counted=counted)
         readable = not isinstance(server, Elsewhere) or server.has_memory
         memory = Memory(rest=rest, peak=peak.bytes) if readable else None
         return self._measurement(
@@ -144,7 +122,7 @@ class _Turn:
         cores = self.context.cores
         with ExitStack() as stack:
             if not self.context.own_databases:
-                for tree in self._data:
+                for tree in (self.ledger.databases, self.ledger.upstream):
                     stack.enter_context(confined(tree, cores.get("database")))
             with pinned(cores.get("server")):
                 server = stack.enter_context(running(self.turn.target, settings, output=output))
@@ -189,7 +167,6 @@ class _Turn:
 
     def _spec(self, server: Server) -> LoadSpec:
         load = self.workload.load
-        upstream = any(source.name == "upstream" for source in self.sources)
         return LoadSpec(
             url=self._url(server),
             paths=self.context.paths,
@@ -201,7 +178,7 @@ class _Turn:
             calls=load.calls,
             timeout=load.timeout,
             threads=load.threads,
-            headers={"X-Request-Id": self.request_id} if upstream else {},
+            headers={"X-Request-Id": self.request_id} if "upstream" in self.ledger.names else {},
             folder=self.folder,
             sizes=body_sizes(self.context.paths, self.context.files),
             generator=load.generator,
@@ -222,7 +199,8 @@ class _Turn:
         with ExitStack() as observers:
             observers.enter_context(peak.watched())
             observers.enter_context(sampler.sampling(self.workload.samples))
-            trees = (tree, *self._data)
+            databases, upstreams = self.ledger.databases, self.ledger.upstream
+            trees = (tree, databases, upstreams)
             before = [one.cpu() for one in trees]
             meter = Meter(tree.uses if isinstance(tree, Elsewhere) and tree.agent else None)
             result = self._generate(server, self._spec(server))
@@ -237,8 +215,8 @@ class _Turn:
             away = (database + upstream + result.cpu) * share + result.observer
         usage = Usage(
             server=None if isinstance(tree, Elsewhere) and not tree.agent else own * share,
-            database=database * share if self.databases.roots else None,
-            upstream=upstream * share if self.upstream.roots else None,
+            database=database * share if databases.roots else None,
+            upstream=upstream * share if upstreams.roots else None,
             generator=result.cpu * share,
             observer=result.observer,
             machine=machine.seconds * share,
@@ -247,53 +225,17 @@ class _Turn:
         )
         return result, usage, peak
 
-    def _used(
-        self, before: Sequence[int], warm: LoadResult | None, result: LoadResult
-    ) -> list[Sources]:
-        """What the data sources counted; raises if some responses did not use them."""
-        found = []
-        for source, count in zip(self.sources, before, strict=True):
-            # The upstream counts by request id, which the warm-up does not send.
-            loads = [result] if source.name == "upstream" or not warm else [warm, result]
-            exactly = source.name == "upstream" and not result.errors.total
-            used = Sources(
-                name=source.name,
-                counted=source.count() - count,
-                least=sum(self._least(source, one) for one in loads),
-                exactly=exactly and self.workload.load.requests is not None,
-            )
-            used = self._flushed(source, count, used)
-            if not used.agrees:
-                answered = sum(one.requests for one in loads)
-                needed = f"{'' if used.exactly else 'at least '}{used.least}"
-                raise WrongAnswer(
-                    f"{source.name} counted {used.counted} for {answered} responses, which need "
-                    f"{needed}: some responses did not use it"
-                )
-            found.append(used)
-        return found
-
-    def _least(self, source: Source, result: LoadResult) -> int:
+    def _sequences(self) -> int:
+        """How many times the paths are requested side by side, at the most."""
         load, level = self.workload.load, self.turn.level
         match load.model:
             case "closed":
-                sequences = max(level, load.threads)
+                return max(round(level), load.threads)
             case "connection rate":
-                sequences = level * (load.duration_of(level) or 0)
+                return round(level * (load.duration_of(level) or 0))
             case _:
                 own = load.threads * (len(self.context.workers) or 1)
-                sequences = max(own, _WARM_CONNECTIONS)
-        ended = result.requests + result.errors.total
-        return source.least(ended, result.requests, math.ceil(sequences))
-
-    @staticmethod
-    def _flushed(source: Source, before: int, used: Sources) -> Sources:
-        """The same after the source has had time to count its last operations."""
-        deadline = time.monotonic() + _FLUSH
-        while used.counted < used.least and time.monotonic() < deadline:
-            time.sleep(0.1)
-            used = used.model_copy(update={"counted": source.count() - before})
-        return used
+                return max(own, _WARM_CONNECTIONS)
 
     def _measurement(
         self,
