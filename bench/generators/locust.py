@@ -34,7 +34,7 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     """
     url = urlsplit(spec.url)
     if url.scheme != "http":
-        raise UsageError(f"{spec.url}: Locust's load is only plain HTTP here")
+        raise UsageError(f"{spec.url}: only plain HTTP can be put under load")
     if is_loopback(url.hostname or "") and not all(map(is_loopback, workers)):
         raise UsageError(f"{spec.url} is out of reach for {', '.join(workers)}")
     install_wheel("locust", TOOLS / "locust")
