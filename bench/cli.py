@@ -120,6 +120,8 @@ def main(
         plan = _workload(workload or "", changes, cases, quick=quick)
         targets = serving(plan, find_targets(names or tuple(plan.servers)))
         hosts = workers.split(",") if workers else []
+        if hosts and plan.load.generator == "wrk":
+            raise UsageError("--workers generate the load with Locust: leave out --generator")
     cores = {} if address else chosen(cpus, sources=bool(plan.parts & set(SOURCES)))
     if by_hand and not hosts:
         raise UsageError("--by-hand needs --workers")
