@@ -18,6 +18,7 @@ def caveats(run: Run) -> list[str]:
     """Reasons to doubt all figures of a run, the most serious first."""
     return [
         *_missing(run),
+        *_elsewhere(run),
         *_crowded(run),
         *_frequency(run),
     ]
@@ -37,8 +38,23 @@ def _missing(run: Run) -> list[str]:
     return found
 
 
+def _elsewhere(run: Run) -> list[str]:
+    found = []
+    for name, server in run.servers.items():
+        if server.address:
+            found.append(
+                f"{name} ran at {server.address}, started by its user: it was not restarted for "
+                "each turn, and its settings and versions are not known"
+            )
+        if server.address and any(one.cpu.server is None for one in run.measurements):
+            found.append(f"the CPU time and memory of {name} could not be read on its machine")
+    return found
+
+
 def _crowded(run: Run) -> list[str]:
     """Whether more programs and threads were busy at once than there are cores for them."""
+    if run.workers or any(server.address for server in run.servers.values()):
+        return []  # they are not on one machine
     case = max(run.workload.case, key=_workers)
     workers, threads = _workers(case), run.workload.load.threads
     if run.cpus:

@@ -4,7 +4,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import click
@@ -19,11 +19,13 @@ from bench.affinity import FORM, chosen
 from bench.caveats import SOURCES, caveats, placement
 from bench.conditions import show_conditions
 from bench.generators import prepare as prepare_generator
+from bench.hosts.server import Elsewhere, elsewhere
+from bench.hosts.target import require_one
 from bench.hosts.workers import workers_on
 from bench.measure import RunContext
 from bench.plan import Turn
 from bench.result import RESULTS, Run, find, path_of, read, write
-from bench.run import measure_all, require_unchanged, serving, start
+from bench.run import measure_all, require_conformance_at, require_unchanged, serving, start
 from bench.summary import show
 from bench.words import at_level
 from bench.workload import Case, Changes, Workload, load_workload, workload_names
@@ -69,6 +71,12 @@ _LINES = 10
 )
 @click.option("--workers", metavar="HOST,…", help="Machines that generate the load, over ssh.")
 @click.option("--by-hand", is_flag=True, help="Print the commands for --workers instead of ssh.")
+@click.option(
+    "--target",
+    "address",
+    metavar="URL",
+    help="Measure the server that you run at http://HOST:PORT, and that NAME describes.",
+)
 @click.option("--resume", metavar="ID", help=f"Resume a run ('last': {LATEST}).")
 @click.option("--json", "to_json", is_flag=True, help="Print the result as JSON.")
 @reports_errors
@@ -83,6 +91,7 @@ def main(
     cpus: str | None,
     workers: str | None,
     by_hand: bool,
+    address: str | None,
     resume: str | None,
     to_json: bool,
     **numbers: str | float | None,
@@ -100,22 +109,34 @@ def main(
         raise UsageError("give a WORKLOAD or --resume: `just bench --list` shows the workloads")
     changes = _changes({**numbers, "images": image_count})
     names, cpus = _with_cores(names, cpus)
-    if resume and (quick or cases or cpus or seed is not None or changes != Changes()):
+    own = quick or cases or cpus or workers or address or seed is not None
+    if resume and (own or changes != Changes()):
         raise UsageError("a run is resumed with its own numbers: give --resume without others")
     if resume:
         run, targets = _resumed(resume)
-        plan = run.workload
+        plan, hosts = run.workload, run.workers
+        address = next(iter(run.servers.values())).address
     else:
         plan = _workload(workload or "", changes, cases, quick=quick)
         targets = serving(plan, find_targets(names or tuple(plan.servers)))
-    cores = chosen(cpus, sources=bool(plan.parts & set(SOURCES)))
-    hosts = workers.split(",") if workers else []
+        hosts = workers.split(",") if workers else []
+        if hosts and plan.load.generator == "wrk":
+            raise UsageError("--workers generate the load with Locust: leave out --generator")
+    cores = {} if address else chosen(cpus, sources=bool(plan.parts & set(SOURCES)))
     if by_hand and not hosts:
         raise UsageError("--by-hand needs --workers")
+    if address:
+        require_one(targets, plan, os.environ)
+        if cpus:
+            raise UsageError("--cpus is for servers of this machine: leave it out with --target")
     machine.raise_limits()
     machine.require_files(plan.load)
     prepare_generator(plan.load)
-    with _exclusive(), backing_services() as backing:
+    with (
+        _exclusive(),
+        backing_services() as backing,
+        elsewhere(address) if address else nullcontext() as there,
+    ):
         if not resume:
             run = start(
                 Path(workload or "").stem,
@@ -125,10 +146,14 @@ def main(
                 quick=quick,
                 seed=random.SystemRandom().randrange(2**32) if seed is None else seed,
                 cpus=cores,
+                workers=hosts,
+                elsewhere=there,
             )
+        elif there:
+            require_conformance_at(there.url, targets[0])
         try:
             with workers_on(hosts, run.workload.load.threads, by_hand=by_hand) as addresses:
-                _measure(run, targets, backing, addresses)
+                _measure(run, targets, backing, addresses, there)
         except (KeyboardInterrupt, OSError, TaskError):
             if run.measurements:
                 _show(run)
@@ -239,7 +264,13 @@ def _newest_first() -> list[Path]:
     return sorted(RESULTS.glob("*.json"), key=lambda path: -path.stat().st_mtime)
 
 
-def _measure(run: Run, targets: list[Target], backing: Services, workers: tuple[str, ...]) -> None:
+def _measure(
+    run: Run,
+    targets: list[Target],
+    backing: Services,
+    workers: tuple[str, ...],
+    there: Elsewhere | None,
+) -> None:
     write(run)
     pinned = f"; {where}" if (where := placement(run)) else ""
     say(f"{run.id}: the order of turns has seed {run.seed}{pinned}")
@@ -260,7 +291,7 @@ def _measure(run: Run, targets: list[Target], backing: Services, workers: tuple[
                 say(note)
 
         own = bool(os.environ.get("MONGODB_URL") or os.environ.get("DATABASE_URL"))
-        context = RunContext(run.workload, backing, files, paths, workers, run.cpus, own)
+        context = RunContext(run.workload, backing, files, paths, workers, run.cpus, own, there)
         try:
             measure_all(run, targets, context, progress)
         except KeyboardInterrupt:

@@ -57,7 +57,7 @@ def _of(repeats: Sequence[Measurement]) -> Conditions:
         target=first.target,
         case=first.case,
         level=first.level,
-        cores=middle(lambda one: one.cpu.server / one.seconds if one.seconds else None),
+        cores=middle(_cores),
         per_core=middle(lambda one: one.requests / one.cpu.server if one.cpu.server else None),
         machine=middle(lambda one: one.pressure.machine),
         waited=middle(lambda one: one.pressure.cpu_some),
@@ -66,6 +66,10 @@ def _of(repeats: Sequence[Measurement]) -> Conditions:
         processes=max(one.processes for one in repeats),
         threads=max(one.threads for one in repeats),
     )
+
+
+def _cores(one: Measurement) -> float | None:
+    return one.cpu.server / one.seconds if one.cpu.server is not None and one.seconds else None
 
 
 def show_conditions(run: Run, console: Console) -> None:

@@ -45,6 +45,10 @@ def _cpu(of: str) -> Callable[[Measurement], float | None]:
     return per_request
 
 
+def _memory(when: str) -> Callable[[Measurement], float | None]:
+    return lambda one: getattr(one.memory, when) / 1e6 if one.memory else None
+
+
 FIGURES = {
     one.name: one
     for one in (
@@ -56,8 +60,18 @@ FIGURES = {
         Figure("cpu", "CPU time of the server", "µs/request", _cpu("server")),
         Figure("database_cpu", "CPU time of the database", "µs/request", _cpu("database")),
         Figure("generator_cpu", "CPU time of the load generator", "µs/request", _cpu("generator")),
-        Figure("rest", "Memory at rest", "MB", lambda one: one.memory.rest / 1e6),
-        Figure("peak", "Memory at its peak", "MB", lambda one: one.memory.peak / 1e6),
+        Figure(
+            "rest",
+            "Memory at rest",
+            "MB",
+            _memory("rest"),
+        ),
+        Figure(
+            "peak",
+            "Memory at its peak",
+            "MB",
+            _memory("peak"),
+        ),
     )
 }
 

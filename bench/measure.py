@@ -17,6 +17,7 @@ from bench.bodies import body_sizes, require_bodies
 from bench.disturbed import Disturbed
 from bench.generators import GeneratorError, LoadResult, LoadSpec, generate
 from bench.generators.locust import own_address
+from bench.hosts.server import Elsewhere
 from bench.ledger import Ledger
 from bench.plan import Turn
 from bench.pressure import Meter
@@ -31,6 +32,8 @@ from harness.processes import ending
 from harness.scratch import scratch
 from harness.server import Running, running
 from harness.services import Services
+
+Server = Running | Elsewhere
 
 _WARM_CONNECTIONS = 50
 """Connections of the warm-up before a search for the capacity, which has no level of its own."""
@@ -51,6 +54,8 @@ class RunContext:
     """The cores of each role; empty if nothing is pinned."""
     own_databases: bool = False
     """Whether the databases are the user's, which are never pinned."""
+    elsewhere: Elsewhere | None = None
+    """The server, if the user runs it."""
 
 
 def measure(turn: Turn, context: RunContext) -> Measurement:
@@ -88,7 +93,7 @@ class _Turn:
         settings |= self.context.services.environment()
         settings |= {str(name): value for name, value in self.turn.case.settings.items()}
         with log.open("w") as output, self._placed(settings, output) as server:
-            tree = Tree(psutil.Process(server.process.pid))
+            tree = self._program(server)
             rest = tree.pss()
             contract = Contract(self.context.files)
             sampler = Sampler(Subject(server.host, server.port), contract, self.context.paths)
@@ -103,14 +108,18 @@ class _Turn:
         # PostgreSQL adds a connection's counts when it closes: so read them after the server ends.
         counted = self.workload.load.requests is not None
         sources = self.ledger.used(warm, result, self._sequences(), counted=counted)
-        memory = Memory(rest=rest, peak=peak.bytes)
+        readable = not isinstance(server, Elsewhere) or server.has_memory
+        memory = Memory(rest=rest, peak=peak.bytes) if readable else None
         return self._measurement(
             started, environment, result, usage, sampler, memory, peak, sources
         )
 
     @contextmanager
-    def _placed(self, settings: dict[str, str], output: IO[str]) -> Iterator[Running]:
+    def _placed(self, settings: dict[str, str], output: IO[str]) -> Iterator[Server]:
         """Start the server, with all programs on their cores."""
+        if self.context.elsewhere:
+            yield self.context.elsewhere
+            return
         cores = self.context.cores
         with ExitStack() as stack:
             if not self.context.own_databases:
@@ -121,13 +130,21 @@ class _Turn:
             stack.enter_context(pinned(cores.get("load")))
             yield server
 
-    def _require_alive(self, server: Running) -> None:
+    @staticmethod
+    def _program(server: Server) -> Tree | Elsewhere:
+        if isinstance(server, Elsewhere):
+            return server
+        return Tree(psutil.Process(server.process.pid))
+
+    def _require_alive(self, server: Server) -> None:
+        if isinstance(server, Elsewhere):
+            return
         if (status := server.process.poll()) is not None:
             tail = (self.folder / "server.log").read_text(errors="replace").strip()[-500:]
             name = self.turn.target.name
             raise TaskError(f"{name} ended under load, {ending(status)}\n{tail}")
 
-    def _warm(self, server: Running, sampler: Sampler) -> LoadResult | None:
+    def _warm(self, server: Server, sampler: Sampler) -> LoadResult | None:
         """Put the same load on the server as in the measurement, for the time of the warm-up."""
         if not self.turn.warmup:
             return None
@@ -140,7 +157,7 @@ class _Turn:
         sampler.settle()
         return result
 
-    def _generate(self, server: Running, spec: LoadSpec) -> LoadResult:
+    def _generate(self, server: Server, spec: LoadSpec) -> LoadResult:
         try:
             result = generate(spec, self.context.workers)
         except GeneratorError as error:
@@ -149,11 +166,10 @@ class _Turn:
         self._require_alive(server)
         return result
 
-    def _spec(self, server: Running) -> LoadSpec:
+    def _spec(self, server: Server) -> LoadSpec:
         load = self.workload.load
-        workers = self.context.workers
         return LoadSpec(
-            url=f"http://{own_address(workers[0])}:{server.port}" if workers else server.url,
+            url=self._url(server),
             paths=self.context.paths,
             random=self.workload.images is not None,
             model=load.model,
@@ -170,8 +186,15 @@ class _Turn:
             seed=self.turn.repeat,
         )
 
+    def _url(self, server: Server) -> str:
+        """Its address for the machines that generate the load."""
+        workers = self.context.workers
+        if workers and not isinstance(server, Elsewhere):
+            return f"http://{own_address(workers[0])}:{server.port}"
+        return server.url
+
     def _load(
-        self, server: Running, tree: Tree, sampler: Sampler
+        self, server: Server, tree: Tree | Elsewhere, sampler: Sampler
     ) -> tuple[LoadResult, Usage, Peak]:
         peak = Peak(tree)
         with ExitStack() as observers:
@@ -180,7 +203,8 @@ class _Turn:
             databases, upstreams = self.ledger.databases, self.ledger.upstream
             trees = (tree, databases, upstreams)
             before = [one.cpu() for one in trees]
-            meter, own_before = Meter(), time.process_time()
+            meter = Meter(tree.uses if isinstance(tree, Elsewhere) and tree.agent else None)
+            own_before = time.process_time()
             result = self._generate(server, self._spec(server))
             machine, program = meter.use(), time.process_time() - own_before
             own, database, upstream = (
@@ -190,8 +214,11 @@ class _Turn:
         share = result.share
         # Locust takes seconds to start and to end, in which this program observes too.
         loaded = sum(step.seconds for step in result.steps) or result.seconds
+        away = result.workers_cpu * share
+        if isinstance(tree, Elsewhere) and tree.agent and not tree.is_here:
+            away = (database + upstream + result.cpu) * share + program * share
         usage = Usage(
-            server=own * share,
+            server=None if isinstance(tree, Elsewhere) and not tree.agent else own * share,
             database=database * share if databases.roots else None,
             upstream=upstream * share if upstreams.roots else None,
             generator=result.cpu * share,
@@ -199,6 +226,7 @@ class _Turn:
             program=program * share,
             machine=machine.seconds * share,
             pressure=machine.pressure,
+            away=away,
         )
         return result, usage, peak
 
@@ -221,7 +249,7 @@ class _Turn:
         result: LoadResult,
         usage: Usage,
         sampler: Sampler,
-        memory: Memory,
+        memory: Memory | None,
         peak: Peak,
         sources: list[Sources],
     ) -> Measurement:

@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,10 @@ _STALLS = Path("/proc/pressure/cpu")
 
 
 @dataclass(frozen=True)
-class _Counts:
+class Counts:
     """Seconds since the machine started."""
 
+    cpus: int
     clock: float
     busy: float
     """CPU time of programs and of the kernel."""
@@ -38,15 +40,16 @@ class Use:
 class Meter:
     """The use of the whole machine since this object was created."""
 
-    def __init__(self) -> None:
-        """Start counting."""
-        self._before = _now()
+    def __init__(self, read: Callable[[], Counts] | None = None) -> None:
+        """Start counting; ``read`` reads another machine."""
+        self._read = read or _now
+        self._before = self._read()
 
     def use(self) -> Use:
         """The use so far."""
-        before, after = self._before, _now()
+        before, after = self._before, self._read()
         elapsed = after.clock - before.clock
-        available = elapsed * (psutil.cpu_count() or 1)
+        available = elapsed * after.cpus
         waited = None
         if before.waited is not None and after.waited is not None:
             waited = _share(after.waited - before.waited, elapsed)
@@ -67,11 +70,16 @@ def _share(part: float, whole: float) -> float:
     return round(min(max(part / whole, 0.0), 1.0), 4) if whole > 0 else 0.0
 
 
-def _now() -> _Counts:
+def _now() -> Counts:
     times = psutil.cpu_times()
     idle = times.idle + times.iowait + times.steal + times.guest + times.guest_nice
-    return _Counts(
-        time.monotonic(), sum(times) - idle, times.softirq, times.steal, _waited(_STALLS)
+    return Counts(
+        cpus=psutil.cpu_count() or 1,
+        clock=time.monotonic(),
+        busy=sum(times) - idle,
+        softirq=times.softirq,
+        steal=times.steal,
+        waited=_waited(_STALLS),
     )
 
 

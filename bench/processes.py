@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import psutil
@@ -68,10 +69,20 @@ class Tree:
         return found
 
 
+class Program(Protocol):
+    """A program whose use of memory and threads can be read."""
+
+    def pss(self, *, fresh: bool = True) -> int:
+        """Bytes of memory."""
+
+    def threads(self) -> list[int]:
+        """The number of threads of each process."""
+
+
 class Peak:
     """The most memory, processes and threads of a program at once."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Program) -> None:
         """Start from what there is now."""
         self.tree = tree
         self.bytes = self.processes = self.threads = 0

@@ -92,7 +92,8 @@ class Step(_Model):
 class Cpu(_Model):
     """Seconds of CPU time, user and system, while the load ran."""
 
-    server: float
+    server: float | None
+    """None if it runs on another machine, where it cannot be read."""
     database: float | None
     """MongoDB and PostgreSQL, if the workload uses them and they run on this machine."""
     upstream: float | None = None
@@ -192,7 +193,8 @@ class Measurement(_Model):
     """The steps of a search for the capacity."""
     cpu: Cpu
     pressure: Pressure = Pressure()
-    memory: Memory
+    memory: Memory | None
+    """None if it cannot be read."""
     processes: int = 0
     """The server's processes, as seen under load."""
     threads: int = 0
@@ -214,6 +216,20 @@ class Measurement(_Model):
         return self.model in OPEN
 
 
+class Machine(_Model):
+    """The machine of a run."""
+
+    system: str
+    kernel: str
+    cpu: str
+    cores: int
+    memory: int
+    """Bytes."""
+    governor: str | None
+    limits: dict[str, str]
+    """Kernel settings and resource limits that affect a load."""
+
+
 class ServerInfo(_Model):
     """A deployment that was measured."""
 
@@ -231,20 +247,10 @@ class ServerInfo(_Model):
     """A hash of everything that its verdict depends on."""
     versions: dict[str, str]
     """The versions of its direct dependencies."""
-
-
-class Machine(_Model):
-    """The machine of a run."""
-
-    system: str
-    kernel: str
-    cpu: str
-    cores: int
-    memory: int
-    """Bytes."""
-    governor: str | None
-    limits: dict[str, str]
-    """Kernel settings and resource limits that affect a load."""
+    address: str = ""
+    """Where it ran, if the user started it there."""
+    machine: Machine | None = None
+    """Its machine, if that is another one and could be read."""
 
 
 class Failure(_Model):
@@ -288,6 +294,8 @@ class Run(_Model):
     """The versions of Python, the load generators and the databases."""
     seed: int = 0
     """Of the order of turns."""
+    workers: list[str] = []
+    """The machines that generated the load; empty for this one."""
     cpus: dict[str, list[int]] = {}
     """The cores of the server, the databases and the load; empty if they were not pinned."""
     servers: dict[str, ServerInfo]

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from bench import machine
 from bench.answers import WrongAnswer
 from bench.disturbed import Disturbed
+from bench.hosts.server import Elsewhere
 from bench.measure import RunContext, measure
 from bench.plan import TimeLeft, Turn, can_run, turns
 from bench.result import Failure, Run, ServerInfo, now, write
@@ -72,6 +73,23 @@ def require_conformance(targets: Sequence[Target]) -> dict[str, str]:
     return {name: fingerprint or "" for name, fingerprint in found.items()}
 
 
+def require_conformance_at(url: str, target: Target) -> str:
+    """The fingerprint of the server at an address; raises unless it passes the suite now.
+
+    If the target has a verdict here, the fingerprints must be equal.
+    """
+    say(f"checking conformance first: {url}")
+    (verdict,) = prove([url])
+    if not verdict.passed:
+        raise TaskError(
+            f"{url} did not pass conformance and cannot be measured: `just conform {url}` shows why"
+        )
+    known = passed_as(target)
+    if known and verdict.fingerprint and known != verdict.fingerprint:
+        raise TaskError(f"{url} responds otherwise than {target.name} here: update one of them")
+    return verdict.fingerprint or ""
+
+
 def start(
     name: str,
     workload: Workload,
@@ -81,9 +99,14 @@ def start(
     quick: bool,
     seed: int = 0,
     cpus: Mapping[str, Sequence[int]] | None = None,
+    workers: Sequence[str] = (),
+    elsewhere: Elsewhere | None = None,
 ) -> Run:
     """Create a run without measurements."""
-    fingerprints = require_conformance(targets)
+    if elsewhere:
+        fingerprints = {one.name: require_conformance_at(elsewhere.url, one) for one in targets}
+    else:
+        fingerprints = require_conformance(targets)
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return Run(
         id=f"{name}-{stamp}-{uuid.uuid4().hex[:4]}",
@@ -97,11 +120,14 @@ def start(
         versions=machine.versions(services),
         seed=seed,
         cpus={role: list(cores) for role, cores in (cpus or {}).items()},
-        servers={target.name: _info(target, fingerprints[target.name]) for target in targets},
+        workers=list(workers),
+        servers={
+            target.name: _info(target, fingerprints[target.name], elsewhere) for target in targets
+        },
     )
 
 
-def _info(target: Target, fingerprint: str) -> ServerInfo:
+def _info(target: Target, fingerprint: str, elsewhere: Elsewhere | None) -> ServerInfo:
     manifest = target.server.manifest
     return ServerInfo(
         title=manifest.title,
@@ -112,8 +138,10 @@ def _info(target: Target, fingerprint: str) -> ServerInfo:
         folder=target.server.folder.relative_to(ROOT).as_posix(),
         run=target.deployment.run,
         fingerprint=fingerprint,
-        state=state_of(target),
-        versions=dependencies(target.server),
+        state="" if elsewhere else state_of(target),
+        versions={} if elsewhere else dependencies(target.server),
+        address=elsewhere.url if elsewhere else "",
+        machine=elsewhere.agent.machine if elsewhere and elsewhere.agent else None,
     )
 
 
@@ -130,7 +158,10 @@ def require_unchanged(run: Run, targets: Sequence[Target]) -> None:
             "start a new run"
         )
     changed = [
-        target.name for target in targets if run.servers[target.name].state != state_of(target)
+        target.name
+        for target in targets
+        if not run.servers[target.name].address
+        and run.servers[target.name].state != state_of(target)
     ]
     if changed:
         raise UsageError(

@@ -37,7 +37,7 @@ _LEAST_SECONDS = 6
 class Usage:
     """Seconds of CPU time while the load ran, and how contended the CPUs were."""
 
-    server: float
+    server: float | None
     database: float | None
     upstream: float | None
     generator: float
@@ -46,18 +46,21 @@ class Usage:
     program: float
     """This program, with its reading of the load generator's log."""
     machine: float
+    """All programs on the server's machine or, if that cannot be read, on this one."""
     pressure: Pressure
+    away: float = 0.0
+    """What the programs above used on other machines than that."""
 
     @property
     def other(self) -> float:
-        """The CPU time of all other programs."""
+        """The CPU time of all other programs on that machine."""
         sources = (self.database or 0) + (self.upstream or 0)
-        known = self.server + sources + self.generator + self.program
+        known = (self.server or 0) + sources + self.generator + self.program - self.away
         return max(self.machine - known, 0.0)
 
     @property
     def other_share(self) -> float:
-        """Their share of the machine."""
+        """The share of the machine that other programs used."""
         return self.other / self.machine * (self.pressure.machine or 0) if self.machine else 0.0
 
 
@@ -132,7 +135,7 @@ def _bottlenecks(result: LoadResult, usage: Usage, workload: Workload) -> list[s
     if result.lag and result.lag > _LATE:
         found.append(f"the load generator itself sent requests up to {result.lag:.0f} ms late")
     database = usage.database or 0
-    if database > usage.server:
+    if usage.server is not None and database > usage.server:
         found.append(
             f"the database used {database:.1f} s of CPU, the server {usage.server:.1f} s: "
             "the database may be the bottleneck"

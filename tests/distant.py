@@ -5,8 +5,16 @@ request. ``frozen HOST PORT`` asks nothing, and stands still for the last second
 """
 
 import asyncio
+import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from harness.paths import ROOT
+from harness.ports import accepts
+from harness.processes import spawn, stop, wait_until
+from tests.namespaces import Host
 
 DATABASE_PORT = 5432
 DELAY = 0.05
@@ -55,6 +63,20 @@ async def main(role: str, host: str, port: str, database: str | None = None) -> 
         if role == "frozen":
             await _freeze()
         await server.serve_forever()
+
+
+@contextmanager
+def serving(role: str, host: str, port: int, *more: str, on: Host | None = None) -> Iterator[None]:
+    """Run it as a process, on a host of a network or on this one."""
+    script = [sys.executable, "-m", "tests.distant", role, host, str(port), *more]
+    command = on.command(*script) if on else script
+    process = spawn(command, cwd=ROOT, env=os.environ)
+    try:
+        ready = on.call if on else (lambda check: check())
+        assert wait_until(lambda: ready(lambda: accepts(host, port)), timeout=20)
+        yield
+    finally:
+        stop(process, grace=1)
 
 
 if __name__ == "__main__":

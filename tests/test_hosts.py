@@ -12,8 +12,10 @@ import pytest
 
 from bench.generators import generate
 from bench.generators.load import LoadSpec
+from bench.hosts.server import Reading, agent_of
 from bench.hosts.workers import commands, workers_on
 from bench.workload import Model
+from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
 from harness.ports import accepts
 from harness.processes import spawn, stop, wait_until
@@ -21,10 +23,11 @@ from harness.programs import find_program
 from harness.wheel import install_wheel
 from tests import distant
 from tests.namespaces import Host, network
-from tests.test_constant_rate import load_spec
+from tests.test_locust import load_spec
 
 pytestmark = pytest.mark.timeout(300)
 
+LOADS = ("load1", "load2", "load3")
 UVX = '#!/bin/sh\nshift\nexec env PYTHONPATH={path} {python} -m locust "$@"\n'
 """Instead of uvx, which would need the internet."""
 SSH = '#!/bin/sh\nexec {ssh} -F {folder}/ssh_config "$@"\n'
@@ -33,8 +36,7 @@ IdentityFile {folder}/key
 UserKnownHostsFile /dev/null
 StrictHostKeyChecking no
 LogLevel ERROR
-Host load*
-    Port 2222
+Port 2222
 Host load1
     Hostname {load1}
 Host load2
@@ -57,13 +59,16 @@ SetEnv HOME={folder} PATH={folder}/bin:/usr/bin:/bin
 def hosts() -> Iterator[dict[str, Host]]:
     """Three load hosts, a server, a database, and the host that runs the measurement."""
     install_wheel("locust", TOOLS / "locust")
-    names = ("load1", "load2", "load3", "server", "database", "bench")
+    names = (*LOADS, "server", "database", "bench")
     with network(names) as made, ExitStack() as running:
         found = dict(zip(names, made, strict=True))
         server, database = found["server"], found["database"]
-        _serve(running, database, "database", distant.DATABASE_PORT)
-        _serve(running, server, "server", 8000, database.address)
-        _serve(running, server, "frozen", 8001)
+        for role, host, port, *more in (
+            ("database", database, distant.DATABASE_PORT),
+            ("server", server, 8000, database.address),
+            ("frozen", server, 8001),
+        ):
+            running.enter_context(distant.serving(role, host.address, port, *more, on=host))
         yield found
 
 
@@ -71,36 +76,39 @@ def _require_port(host: Host, port: int) -> None:
     assert wait_until(lambda: host.call(lambda: accepts(host.address, port)), timeout=20)
 
 
-def _serve(running: ExitStack, host: Host, role: str, port: int, *more: str) -> None:
-    script = [sys.executable, "-m", "tests.distant", role, host.address, str(port), *more]
-    process = spawn(host.command(*script), cwd=ROOT, env=os.environ)
-    running.callback(stop, process, grace=1)
-    _require_port(host, port)
-
-
 @pytest.fixture(scope="module")
-def workers(
-    hosts: dict[str, Host], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[list[str]]:
-    """Addresses of load hosts with workers: over ssh or, where sshd is missing, by hand."""
-    loads = [hosts[name] for name in ("load1", "load2", "load3")]
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The hosts' folder, with a uvx that runs the Locust of this repository."""
     folder = tmp_path_factory.mktemp("hosts")
     path = f"{TOOLS / 'locust'}:{ROOT}"
     _write(folder / "bin" / "uvx", UVX.format(path=path, python=sys.executable))
-    over_ssh = find_program("sshd") is not None
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ssh(hosts: dict[str, Host], folder: Path) -> Iterator[bool]:
+    """Whether ssh leads to the hosts, which it does unless sshd is missing here."""
     with ExitStack() as running, pytest.MonkeyPatch.context() as patch:
-        names = [host.name if over_ssh else host.address for host in loads]
-        if over_ssh:
-            _start_sshd(running, loads, folder)
+        if daemon := find_program("sshd"):
             patch.setenv("PATH", f"{folder}/client:{os.environ['PATH']}")
-        started = workers_on(names, 1, by_hand=not over_ssh)
-        bench = hosts["bench"]
+            _start_sshd(running, daemon, hosts, folder)
+        yield daemon is not None
+
+
+@pytest.fixture(scope="module")
+def workers(hosts: dict[str, Host], ssh: bool, folder: Path) -> Iterator[list[str]]:
+    """Addresses of load hosts with workers: over ssh or else by hand."""
+    loads, bench = [hosts[name] for name in LOADS], hosts["bench"]
+    names = [host.name if ssh else host.address for host in loads]
+    with ExitStack() as running:
+        before = [len(host.pids()) for host in loads]
+        started = workers_on(names, 1, by_hand=not ssh)
         addresses = bench.call(started.__enter__)
         running.callback(bench.call, lambda: started.__exit__(None, None, None))
-        if not over_ssh:
+        if not ssh:
             _start_by_hand(running, bench.call(lambda: commands(names, 1)), loads, folder)
         yield list(addresses)
-    assert wait_until(lambda: not any(host.pids() for host in loads), timeout=10)
+    assert wait_until(lambda: [len(host.pids()) for host in loads] == before, timeout=10)
 
 
 def _start_by_hand(
@@ -114,18 +122,17 @@ def _start_by_hand(
         running.callback(stop, process, grace=1)
 
 
-def _start_sshd(running: ExitStack, hosts: list[Host], folder: Path) -> None:
+def _start_sshd(running: ExitStack, daemon: str, hosts: dict[str, Host], folder: Path) -> None:
     """Start sshd on each host, with a key and settings of its own, and an ssh that knows them."""
     Path("/run/sshd").mkdir(exist_ok=True)
-    client, daemon = find_program("ssh"), find_program("sshd")
     key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{folder}/key"]
     subprocess.run(key, check=True)
-    addresses = {host.name: host.address for host in hosts}
+    _write(folder / "client" / "ssh", SSH.format(ssh=find_program("ssh"), folder=folder))
+    addresses = {name: host.address for name, host in hosts.items()}
     (folder / "ssh_config").write_text(SSH_CONFIG.format(folder=folder, **addresses))
     (folder / "sshd_config").write_text(SSHD_CONFIG.format(folder=folder))
-    _write(folder / "client" / "ssh", SSH.format(ssh=client, folder=folder))
-    for host in hosts:
-        command = host.command(f"{daemon}", "-D", "-e", "-f", f"{folder}/sshd_config")
+    for host in (hosts[name] for name in (*LOADS, "server")):
+        command = host.command(daemon, "-D", "-e", "-f", f"{folder}/sshd_config")
         with (folder / f"{host.name}.log").open("w") as log:
             process = spawn(command, cwd=folder, env=os.environ, output=log)
         running.callback(stop, process, grace=1)
@@ -150,7 +157,7 @@ def test_three_machines_measure_as_one_does(
     model: Model, level: float, hosts: dict[str, Host], workers: list[str], tmp_path: Path
 ) -> None:
     """The server takes as long as its database, on a host of its own."""
-    load = spec_of(hosts, tmp_path, 8000, model=model, level=level, duration=3.0)
+    load = spec_of(hosts, tmp_path, 8000, model=model, level=level, duration=2.0)
     bench = hosts["bench"]
     for _ in range(3):
         one = bench.call(lambda: generate(load))
@@ -182,3 +189,36 @@ def test_a_stall_is_not_hidden_from_three_machines(
             break  # otherwise this machine was too busy to send them on time: try again
     assert found == theory
     assert result.requests == 200 * distant.PERIOD
+
+
+def test_the_use_of_a_server_is_read_over_ssh(
+    hosts: dict[str, Host], ssh: bool, tmp_path: Path
+) -> None:
+    if not ssh:
+        pytest.skip("sshd is missing: apt install openssh-server")
+    bench, load = hosts["bench"], spec_of(hosts, tmp_path, 8000, model="closed", level=12.0)
+
+    def measure() -> tuple[Reading, Reading]:
+        with agent_of(load.url) as agent:
+            before = agent.read()
+            generate(load)
+            return before, agent.read()
+
+    before, after = bench.call(measure)
+    assert after.cpu > before.cpu > 0
+    assert after.memory
+    assert len(after.threads) == 1
+    assert 0 < after.machine.clock - before.machine.clock < 60
+
+
+def test_a_host_that_cannot_run_workers(
+    hosts: dict[str, Host], ssh: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start() -> None:
+        with workers_on(["load1", "198.18.0.99"], 1, by_hand=False):
+            pass
+
+    if not ssh:
+        pytest.skip("sshd is missing: apt install openssh-server")
+    with pytest.raises(UsageError, match=r"cannot run Locust over ssh: .*No route"):
+        hosts["bench"].call(start)

@@ -13,7 +13,7 @@ from bench.generators.load import LoadResult, LoadSpec
 from bench.histogram import Histogram
 from bench.result import Errors
 from harness.toolchains import LOAD_GENERATORS, require
-from tests.test_constant_rate import load_spec, serving
+from tests.test_locust import load_spec, serving
 
 pytestmark = pytest.mark.timeout(180)
 

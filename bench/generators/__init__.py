@@ -5,7 +5,7 @@ search for a capacity. wrk can run the closed model instead. All return a :class
 """
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 
 from bench.generators import capacity, h2load, locust, wrk
 from bench.generators.load import GeneratorError, LoadResult, LoadSpec
@@ -20,7 +20,9 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     """
     match spec.model:
         case "capacity":
-            return capacity.search(spec, partial(generate, workers=workers))
+            return capacity.search(
+                spec, lambda step: generate(replace(step, threads=spec.threads), workers)
+            )
         case "constant rate":
             return locust.generate(spec, workers)
         case _ if workers:

@@ -78,6 +78,7 @@ class _Search:
             steps=[one.step for one in self._tried],
             others=sum(one.requests for one in all_results) - shown.requests,
             cpu=sum(one.cpu for one in all_results),
+            workers_cpu=sum(one.workers_cpu for one in all_results),
             observer=own_share * shown.seconds,
             warnings=[*shown.warnings, *self._doubts()],
         )

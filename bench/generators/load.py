@@ -104,6 +104,8 @@ class LoadResult:
     """The steps of a search for the capacity."""
     others: int = 0
     """Good responses in other steps, which are in no figure but used CPU time and data sources."""
+    workers_cpu: float = 0.0
+    """The part of ``cpu`` that other machines used."""
     warnings: list[str] = field(default_factory=list)
     """Reasons to doubt the figures."""
 

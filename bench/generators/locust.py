@@ -34,8 +34,8 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     """
     url = urlsplit(spec.url)
     if url.scheme != "http":
-        raise UsageError(f"{spec.url}: Locust's load is only plain HTTP here")
-    if _is_loopback(url.hostname or "") and not all(map(_is_loopback, workers)):
+        raise UsageError(f"{spec.url}: only plain HTTP can be put under load")
+    if is_loopback(url.hostname or "") and not all(map(is_loopback, workers)):
         raise UsageError(f"{spec.url} is out of reach for {', '.join(workers)}")
     install_wheel("locust", TOOLS / "locust")
     load = spec.folder / "load.json"
@@ -50,13 +50,14 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
         raise GeneratorError(f"Locust printed no result:\n{finished.output[-800:]}")
     values = json.loads(line)
     received, due = values["received"], values["due"]
+    workers_cpu = values["cpu"] if workers else 0.0
     return LoadResult(
         command,
         values["requests"],
         values["seconds"],
         Latency(**values["latency"]) if values["latency"] else None,
         Errors(**values["errors"]),
-        finished.cpu + (values["cpu"] if workers else 0),
+        finished.cpu + workers_cpu,
         finished.output,
         finished.observer,
         busiest=values["busiest"],
@@ -65,6 +66,7 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
         attempts=values["attempts"],
         bodies=Bodies(received, due, least=due, most=due) if spec.sizes else None,
         per_second=values["per_second"],
+        workers_cpu=workers_cpu,
     )
 
 
@@ -123,5 +125,6 @@ def _processes(threads: int, workers: Sequence[str]) -> list[str]:
     return users
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a name or address means this machine."""
     return host in ("localhost", "::1") or host.startswith("127.")

@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,11 +75,24 @@ def _pss(pid: int) -> int | None:
     return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
-def _busy() -> float:
-    """Seconds of CPU time that the whole machine has used (proc_stat(5))."""
-    fields = list(map(int, _lines(_PROC / "stat")[0].split()[1:9]))
-    idle, iowait = fields[3:5]
-    return (sum(fields) - idle - iowait) / _TICKS
+def _uses() -> dict[str, Any]:
+    """Seconds since the machine started, of CPU time but for the clock and ``waited``."""
+    fields = [int(field) / _TICKS for field in _lines(_PROC / "stat")[0].split()[1:9]]
+    user, nice, system, _, _, irq, softirq, steal = fields  # proc_stat(5)
+    waited = None
+    try:
+        some = _lines(_PROC / "pressure" / "cpu")[0]
+        waited = int(some.rpartition("total=")[2]) / 1e6
+    except OSError:  # the kernel does not count it
+        pass
+    return {
+        "cpus": os.cpu_count() or 1,
+        "clock": time.monotonic(),
+        "busy": user + nice + system + irq + softirq,
+        "softirq": softirq,
+        "steal": steal,
+        "waited": waited,
+    }
 
 
 def _machine() -> dict[str, Any]:
@@ -109,30 +123,31 @@ class Server:
         self._roots = {pid for pid in listening if parents.get(pid) not in listening}
 
     def read(self) -> dict[str, Any]:
-        """CPU seconds, bytes of memory (None if unknown), processes and threads."""
+        """CPU seconds, bytes of memory (None if secret), and each process's number of threads."""
         parents = _parents()
         tree = {pid for pid in self._roots if pid in parents}
         roots = sorted(tree)
         while more := {pid for pid, parent in parents.items() if parent in tree} - tree:
             tree |= more
-        ticks = threads = 0
-        memory: int | None = 0
+        ticks, memory = 0, 0
+        threads: list[int] = []
+        secret = False
         for pid in tree:
             try:
                 fields = _stat(pid)
             except OSError:
                 continue
             ticks += sum(map(int, fields[11:15]))
-            threads += int(fields[17])
+            threads.append(int(fields[17]))
             own = _pss(pid)
-            memory = None if memory is None or own is None else memory + own
+            secret |= own is None
+            memory += own or 0
         return {
             "roots": roots,
             "cpu": ticks / _TICKS,
-            "memory": memory,
-            "processes": len(tree),
+            "memory": None if secret else memory,
             "threads": threads,
-            "busy": _busy(),
+            "machine": _uses(),
         }
 
 

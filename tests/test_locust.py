@@ -1,4 +1,4 @@
-"""The constant-rate load against servers that stall, fail and close connections."""
+"""Locust's loads against servers that stall, fail and close connections."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +20,18 @@ import psutil
 import pytest
 
 from bench.generators import capacity, locust
-from bench.generators.load import LoadResult, LoadSpec
+from bench.generators.load import Bodies, LoadResult, LoadSpec
+from bench.histogram import merged
 from bench.result import Errors
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
 from harness.ports import free_port
 from harness.processes import spawn, stop, wait_until
 from harness.wheel import install_wheel
+from tests import distant
+from tests.distant import FREEZE, PERIOD
 
 pytestmark = pytest.mark.timeout(180)
-
-PERIOD, FREEZE = 4.0, 1.0
-STALLED = 2 * PERIOD
-Background = Callable[[], Coroutine[Any, Any, None]]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -66,18 +66,8 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     writer.close()
 
 
-async def freeze() -> None:
-    """Block the event loop at the end of every period."""
-    loop = asyncio.get_running_loop()
-    start = loop.time()
-    while True:
-        start += PERIOD
-        await asyncio.sleep(start - FREEZE - loop.time())
-        time.sleep(start - loop.time())
-
-
 @contextlib.contextmanager
-def serving(background: Background | None = None) -> Iterator[int]:
+def serving() -> Iterator[int]:
     """Serve in a thread; yield the port."""
     loop = asyncio.new_event_loop()
 
@@ -88,8 +78,6 @@ def serving(background: Background | None = None) -> Iterator[int]:
     server, port = loop.run_until_complete(start())
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    if background:
-        asyncio.run_coroutine_threadsafe(background(), loop)
     try:
         yield port
     finally:
@@ -144,10 +132,10 @@ def naive_p95(port: int, seconds: float) -> float:
 def stalled(folder: Path) -> tuple[LoadResult, float]:
     """The result of Locust for a server that freezes, and that of a naive client meanwhile."""
     naive: list[float] = []
-    with serving(freeze) as port:
-        waiting = threading.Thread(target=lambda: naive.append(naive_p95(port, STALLED)))
+    with distant.serving("frozen", "127.0.0.1", port := free_port()):
+        waiting = threading.Thread(target=lambda: naive.append(naive_p95(port, 2 * PERIOD)))
         waiting.start()
-        result = locust.generate(load_spec(folder, port, "/", duration=STALLED))
+        result = locust.generate(load_spec(folder, port, "/", level=100.0, duration=2 * PERIOD))
         waiting.join()
     return result, naive[0]
 
@@ -157,40 +145,92 @@ def test_a_stall_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     theory = pytest.approx({"p90": 600, "p95": 800, "p99": 960}, rel=0.03)
     for _ in range(3):
         result, naive = stalled(tmp_path)
-        printed = details(result.output)
-        found = {name: printed["latency"][name] for name in ("p90", "p95", "p99")}
-        if found == theory or printed["lag"]["p99"] < 5:
+        assert result.latency
+        found = result.latency.model_dump(include={"p90", "p95", "p99"})
+        if found == theory:
             break  # otherwise this machine was too busy to send them on time: try again
-    assert result.requests == 200 * STALLED
-    assert result.errors.total == 0
-    assert result.seconds == pytest.approx(STALLED, abs=FREEZE)
     assert found == theory
-    assert result.latency is not None
-    assert result.latency.p99 == pytest.approx(found["p99"], rel=1e-3)
+    assert result.requests == 100 * 2 * PERIOD
+    assert result.errors.total == 0
+    assert result.seconds == pytest.approx(2 * PERIOD, abs=FREEZE)
     assert naive < 200
     # A search for the capacity puts on the same load in each step.
     monkeypatch.setattr(capacity, "MOST_STEPS", 1)
     monkeypatch.setattr(capacity._Search, "_recover", lambda _: None)
     spec = load_spec(tmp_path, 9, "/", model="capacity", level=100)
     (step,) = capacity.search(spec, lambda _: result).steps
-    assert (step.p99, step.held) == (result.latency.p99, False)
+    assert (step.p99, step.held) == (found["p99"], False)
 
 
 def test_errors_by_kind(tmp_path: Path) -> None:
     """With two processes, whose CPU time counts too."""
-    paths = ("/", "/closed", "/wrong", "/late", "/")
+    paths = ("/", "/closed", "/wrong", "/late", "/short", "/moved", "/", "/")
+    load = load_spec(tmp_path, 0, *paths, timeout=0.5, threads=2, sizes=[2] * len(paths))
     with serving() as port:
-        result = locust.generate(load_spec(tmp_path, port, *paths, timeout=0.5, threads=2))
-    assert result.errors == Errors(read=40, status=40, timeout=40)
-    assert result.requests == 80
+        result = locust.generate(replace(load, url=f"http://127.0.0.1:{port}"))
+    assert result.errors == Errors(read=25, status=50, timeout=25, short=25)
+    assert (result.requests, result.attempts) == (75, 200)
+    assert sum(result.per_second) == 75
+    assert result.bodies == Bodies(received=175, due=200, least=200, most=200)
     assert result.cpu > details(result.output)["cpu"] > 0
     assert result.seconds == pytest.approx(1.5, abs=0.4)
+
+
+def test_failures_count_as_longer_than_any_response(tmp_path: Path) -> None:
+    with serving() as port:
+        result = locust.generate(load_spec(tmp_path, port, *["/"] * 9, "/closed"))
+    assert result.latency
+    assert result.latency.p90 == pytest.approx(result.latency.p75, abs=2000)
+    assert (result.latency.p95, result.latency.p99, result.latency.max) == (None, None, None)
+    assert len(merged([result.histogram])) == result.requests == 180
+
+
+def test_the_closed_model(tmp_path: Path) -> None:
+    """Each connection waits for its response: the late ones have 10 in the time."""
+    with serving() as port:
+        load = load_spec(tmp_path, port, "/late", model="closed", level=6.0, duration=3.5)
+        result = locust.generate(load)
+    assert result.requests == 6 * 3
+    assert (result.attempts, result.errors.total, result.seconds) == (6 * 4, 0, 3.5)
+    assert result.per_second[0] == 0
+    assert result.latency
+    assert result.latency.p50 == pytest.approx(1000, rel=0.1)
+
+
+def test_the_closed_model_counts_requests_that_never_end(tmp_path: Path) -> None:
+    with serving() as port:
+        load = load_spec(tmp_path, port, "/", *["/never"] * 4, model="closed", level=5.0)
+        result = locust.generate(replace(load, duration=1.5, timeout=1.0))
+    assert result.errors.timeout >= 4
+    assert result.errors.unfinished >= 4
+    assert result.requests + result.errors.total == result.attempts
+    assert result.seconds == 1.5
+
+
+def test_the_closed_model_with_a_number_of_requests(tmp_path: Path) -> None:
+    with serving() as port:
+        load = load_spec(tmp_path, port, "/", model="closed", level=7.0, threads=2)
+        result = locust.generate(replace(load, duration=None, requests=501))
+    assert (result.requests, result.attempts) == (501, 501)
+
+
+def test_connections_at_a_rate(tmp_path: Path) -> None:
+    """After a failure, the rest of a connection's requests is not sent."""
+    load = load_spec(tmp_path, 0, "/", model="connection rate", level=40.0, calls=5)
+    with serving() as port:
+        right = locust.generate(replace(load, url=f"http://127.0.0.1:{port}"))
+        closed = locust.generate(replace(load, url=f"http://127.0.0.1:{port}", paths=["/closed"]))
+    assert (right.requests, right.errors.total) == (200, 0)
+    assert right.seconds == pytest.approx(1, abs=0.5)
+    assert closed.errors == Errors(read=40, connect=160)
 
 
 def test_refused_connections(tmp_path: Path) -> None:
     result = locust.generate(load_spec(tmp_path, free_port(), "/"))
     assert result.errors == Errors(connect=200)
-    assert (result.requests, result.attempts) == (0, 200)
+    assert result.requests == 0
+    assert result.latency
+    assert result.latency.p50 is None
 
 
 def test_workers_that_others_start(tmp_path: Path) -> None:
@@ -215,8 +255,8 @@ def test_a_server_out_of_reach_of_the_workers(tmp_path: Path) -> None:
 
 def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from bench.generators import capacity, locust; "
-        "from tests.test_constant_rate import load_spec; "
+        "import sys; from pathlib import Path; from bench.generators import locust; "
+        "from tests.test_locust import load_spec; "
         "locust.generate(load_spec(Path(sys.argv[1]), 9, '/', duration=60.0, threads=2))"
     )
     log = tmp_path / "log"

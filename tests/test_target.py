@@ -1,0 +1,179 @@
+"""Servers that the user runs are measured where they are."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+import spec
+from bench import result
+from bench.caveats import caveats
+from bench.hosts.server import Elsewhere, Unreadable, agent_of, elsewhere
+from bench.hosts.target import require_one
+from bench.measure import RunContext
+from bench.processes import Tree
+from bench.result import Run
+from bench.run import measure_all, require_unchanged, start
+from bench.workload import Changes, Workload, load_workload
+from conformance.prove import TargetOrUrl
+from conformance.verdict import Check, Verdict
+from harness.catalog import Target, find_target, find_targets
+from harness.errors import TaskError, UsageError
+from harness.paths import ROOT
+from harness.ports import free_port
+from harness.processes import wait_until
+from harness.server import Running, running
+from harness.services import Services, backing_services
+from harness.toolchains import LOAD_GENERATORS, require
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def backing() -> Iterator[Services]:
+    require(LOAD_GENERATORS)
+    with backing_services() as held:
+        yield held
+
+
+@pytest.fixture(scope="module")
+def target() -> Target:
+    return find_target("wrong/wrong", ROOT / "tests")
+
+
+@pytest.fixture
+def server(backing: Services, target: Target, tmp_path: Path) -> Iterator[Running]:
+    """A server, started as its user would."""
+    settings = backing.environment() | {"PORT": str(free_port()), "FILES_DIR": str(spec.FILES)}
+    with running(target, settings) as found:
+        yield found
+
+
+@pytest.fixture
+def proved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Verdict:
+    """The verdict on any address."""
+    verdict = Verdict("http://…", ours=False)
+    verdict.checks.append(Check("text", "test_index", "passed"))
+    verdict.finish()
+
+    def prove(subjects: Sequence[TargetOrUrl]) -> list[Verdict]:
+        assert all(isinstance(subject, str) for subject in subjects)
+        return [verdict]
+
+    monkeypatch.setattr("bench.run.prove", prove)
+    monkeypatch.setattr(result, "RESULTS", tmp_path / "results")
+    return verdict
+
+
+def plan(path: str) -> Workload:
+    changes = Changes(levels=[5], duration=2, repeats=1, warmup=0)
+    return load_workload("text").changed(changes).model_copy(update={"paths": [path]})
+
+
+def measured(workload: Workload, target: Target, backing: Services, there: Elsewhere) -> Run:
+    made = start("test", workload, [target], backing, quick=True, elsewhere=there)
+    context = RunContext(workload, backing, spec.FILES, workload.paths, elsewhere=there)
+    measure_all(made, [target], context, lambda *_: None)
+    return made
+
+
+def test_a_server_at_an_address(
+    server: Running, target: Target, backing: Services, proved: Verdict
+) -> None:
+    tree = Tree(psutil.Process(server.process.pid))
+    before = tree.cpu()
+    with elsewhere(server.url) as there:
+        made = measured(plan("/mongo"), target, backing, there)
+    (one,) = made.measurements
+    assert one.cpu.server
+    assert 0 < one.cpu.server <= tree.cpu() - before
+    assert one.memory
+    assert one.memory.peak == pytest.approx(tree.pss(), rel=0.5)
+    assert one.threads >= one.processes > 0
+    assert one.environment == {}
+    assert one.sources[0].agrees
+    info = made.servers[target.name]
+    assert (info.address, info.state, info.versions) == (server.url, "", {})
+    assert info.machine
+    assert info.machine.cores == made.machine.cores
+    assert any("started by its user" in caveat for caveat in caveats(made))
+    require_unchanged(made, [target])
+    assert server.process.poll() is None
+
+
+def test_without_an_agent_its_use_is_left_out(
+    server: Running, target: Target, backing: Services, proved: Verdict
+) -> None:
+    made = measured(plan("/index"), target, backing, Elsewhere(server.url, None))
+    (one,) = made.measurements
+    assert (one.cpu.server, one.memory) == (None, None)
+    assert any("could not be read" in caveat for caveat in caveats(made))
+
+
+def test_it_must_pass_conformance_first(target: Target, backing: Services, proved: Verdict) -> None:
+    proved.error = "it did not"
+    there = Elsewhere("http://127.0.0.1:9", None)
+    with pytest.raises(TaskError, match="did not pass conformance and cannot be measured"):
+        start("test", plan("/index"), [target], backing, quick=True, elsewhere=there)
+
+
+def test_a_restart_is_noticed(backing: Services, target: Target) -> None:
+    """Its CPU time would start again from 0."""
+    settings = backing.environment() | {"PORT": str(free_port()), "FILES_DIR": str(spec.FILES)}
+    with running(target, settings) as server, agent_of(server.url) as agent:
+        assert agent.read().cpu > 0
+        server.process.kill()
+        server.process.wait()
+        with pytest.raises(TaskError, match="was restarted, or has ended"):
+            agent.read()
+
+
+def test_an_agent_ends_with_its_input(server: Running) -> None:
+    with agent_of(server.url):
+        assert agents() == 1
+    assert wait_until(lambda: agents() == 0, timeout=5)
+
+
+def agents() -> int:
+    own = psutil.Process().children()
+    return sum("_sockets" in " ".join(one.cmdline()) for one in own)
+
+
+def test_no_server_there() -> None:
+    port = free_port()
+    with (
+        pytest.raises(Unreadable, match=f"no process listens on port {port}"),
+        agent_of(f"http://127.0.0.1:{port}"),
+    ):
+        pass
+
+
+def test_ssh_does_not_reach_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ssh = tmp_path / "ssh"
+    ssh.write_text("#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 255\n")
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with elsewhere("http://192.0.2.1:8000") as there:
+        assert there.agent is None
+    assert "192.0.2.1:8000 are left out: Permission denied (publickey)." in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("names", "changes", "message"),
+    [
+        (["tornado", "twisted"], {}, "--target is one server: give the NAME/DEPLOYMENT"),
+        (["tornado"], {"paths": ["/mongo"]}, "set MONGODB_URL to what the server"),
+        (["tornado"], {"paths": ["/agents"]}, "set DATABASE_URL to what the server"),
+        (["tornado"], {"case": load_workload("workers").case}, "settings of its own"),
+    ],
+)
+def test_what_cannot_be_measured(
+    names: list[str], changes: dict[str, object], message: str
+) -> None:
+    workload = load_workload("text").model_copy(update=changes)
+    with pytest.raises(UsageError, match=message):
+        require_one(find_targets(names), workload, {})
