@@ -47,8 +47,8 @@ def simulated(
 
 def noisy(random: np.random.Generator, rates: list[float], repeats: int) -> NDArray[np.float64]:
     within = random.normal(0, WITHIN, (len(rates), repeats))
-    values: NDArray[np.float64] = np.exp(within + random.normal(0, BETWEEN, repeats))
-    return values * np.array(rates)[:, None]
+    values = np.exp(within + random.normal(0, BETWEEN, repeats)) * np.array(rates)[:, None]
+    return np.asarray(values, dtype=np.float64)
 
 
 def names_a_difference(table: Table, names: list[str]) -> bool:
