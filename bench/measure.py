@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from bench.answers import Contract, Sampler, WrongAnswer
+from bench.bodies import body_sizes, require_bodies
 from bench.generators import LoadResult, LoadSpec, generate
 from bench.generators.locust import own_address
 from bench.plan import Turn
@@ -84,8 +85,10 @@ class _Turn:
                 name = self.turn.target.name
                 raise TaskError(f"{name} ended under load, {ending(status)}\n{tail}")
             sampler.recheck()
+        require_bodies(result)
         # PostgreSQL adds a connection's counts when it closes: so read them after the server ends.
-        sources = self._sources(before, result.requests + warm, result)
+        answered = result.requests + result.others + warm
+        sources = self._sources(before, answered, result)
         return self._measurement(started, environment, result, usage, sampler, rest, sources)
 
     def _warm(self, server: Running) -> int:
@@ -125,6 +128,9 @@ class _Turn:
             threads=load.threads,
             headers={"X-Request-Id": self.request_id} if upstream else {},
             folder=self.folder,
+            sizes=body_sizes(self.context.paths, self.context.files),
+            generator=load.generator,
+            seed=self.turn.repeat,
         )
 
     def _load(self, server: Running, tree: Tree) -> tuple[LoadResult, Usage, Sampler]:
@@ -180,7 +186,8 @@ class _Turn:
         rest: int,
         sources: list[Sources],
     ) -> Measurement:
-        turn = self.turn
+        turn, bodies = self.turn, result.bodies
+        rate = result.requests / result.seconds if result.seconds else 0.0
         return Measurement(
             target=turn.target.name,
             case=turn.case.name,
@@ -193,13 +200,19 @@ class _Turn:
             environment=environment,
             seconds=result.seconds,
             requests=result.requests,
-            rate=result.requests / result.seconds if result.seconds else 0.0,
+            rate=rate if result.rate is None else result.rate,
             latency=result.latency,
+            histogram=result.histogram,
             errors=result.errors,
+            attempts=result.attempts,
+            received=bodies.received if bodies else None,
+            due=bodies.due if bodies else None,
+            per_second=result.per_second,
+            steps=result.steps,
             cpu=Cpu(
-                server=usage.server,
-                database=usage.database,
-                generator=usage.generator,
+                server=usage.server * result.share,
+                database=None if usage.database is None else usage.database * result.share,
+                generator=usage.generator * result.share,
                 observer=usage.observer,
             ),
             memory=Memory(rest=rest, peak=usage.peak),
@@ -207,7 +220,10 @@ class _Turn:
                 during=sampler.during, after=sampler.after, unanswered=sampler.unanswered
             ),
             sources=sources,
-            warnings=warnings(result, usage, sampler, sources, self.workload),
+            warnings=[
+                *result.warnings,
+                *warnings(result, usage, sampler, sources, self.workload),
+            ],
             output=result.output,
         )
 
