@@ -64,6 +64,11 @@ def measurement(target: str, case: str, level: float, repeat: int, rate: float) 
     )
 
 
+def _noise(server: int, repeat: int) -> float:
+    """Of the repeat, 1%; and of the server in it, half a percent."""
+    return (1 + repeat / 100) * (1 + (server * repeat % 3 - 1) / 200)
+
+
 def a_run(
     name: str = "text",
     levels: tuple[float, ...] = (10, 200),
@@ -103,8 +108,8 @@ def a_run(
             for target, (language, model, _) in SERVERS.items()
         },
         measurements=[
-            measurement(target, case, level, repeat, rate * (1 + at) * (1 + repeat / 100))
-            for target, (_, _, rate) in SERVERS.items()
+            measurement(target, case, level, repeat, rate * (1 + at) * _noise(place, repeat))
+            for place, (target, (_, _, rate)) in enumerate(SERVERS.items())
             for at, case in enumerate(cases)
             for level in levels
             for repeat in range(1, repeats + 1)

@@ -90,9 +90,8 @@ def charts_of(run: Run, rows: Sequence[Row]) -> list[Chart]:
 
 def _is_wide(rows: Sequence[Row], name: str) -> bool:
     """Whether curves need a logarithmic scale instead of one from zero."""
-    values = [value for row in rows if (value := row.median(name)) is not None]
-    lows = [row.estimates[name].low for row in rows if name in row.estimates]
-    lowest = min([*values, *(low for low in lows if low is not None)], default=0)
+    values = [value for row in rows if (value := row.value(name)) is not None]
+    lowest = min((row.estimates[name].low for row in rows if name in row.estimates), default=0)
     return 0 < lowest * _WIDE < max(values)
 
 
@@ -121,13 +120,11 @@ def of_figure(values: Values, name: str) -> Values:
 
 def _value(row: Row, figure: Figure) -> dict[str, Any]:
     estimate = row.estimates[figure.name]
-    median, bounds = estimate.median, (estimate.low, estimate.high)
-    low, high = (median if bound is None else bound for bound in bounds)
     return {
-        "value": median,
-        "low": low,
-        "high": high,
-        "label": figure_text(median),
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "label": figure_text(estimate.value),
         "tooltip": f"{row.target}: {interval_text(estimate)} {figure.unit}",
     }
 
