@@ -229,6 +229,10 @@ class ServerInfo(_Model):
     """A hash of everything that its verdict depends on."""
     versions: dict[str, str]
     """The versions of its direct dependencies."""
+    lines: int | None = None
+    """Its lines of code and configuration."""
+    drivers: dict[str, str] = {}
+    """Its drivers, by database."""
 
 
 class Machine(_Model):

@@ -15,6 +15,7 @@ from conformance.verdict import passed_as, state_of
 from harness.catalog import Target
 from harness.console import say
 from harness.errors import TaskError, UsageError
+from harness.lines import count_lines
 from harness.paths import ROOT
 from harness.services import Services
 from harness.versions import dependencies
@@ -95,6 +96,12 @@ def _info(target: Target, fingerprint: str) -> ServerInfo:
         fingerprint=fingerprint,
         state=state_of(target),
         versions=dependencies(target.server),
+        lines=count_lines(target.server),
+        drivers={
+            name: driver
+            for name, driver in (("MongoDB", manifest.mongodb), ("PostgreSQL", manifest.sql))
+            if driver
+        },
     )
 
 
