@@ -101,6 +101,14 @@ class Sampler:
                 self.wrong = wrong
                 return
 
+    def settle(self) -> None:
+        """Wait for an answer after the warm-up: its own requests have then been dealt with."""
+        deadline = time.monotonic() + _RECOVERY
+        while not self.ask(self.paths[0], timeout=_RECOVERY):
+            if time.monotonic() > deadline:
+                raise TaskError(f"no answer within {_RECOVERY:.0f} s after the warm-up")
+            time.sleep(0.2)
+
     def recheck(self) -> None:
         """Request each path, or a random sample of many, after the load."""
         paths = random.Random(2).sample(self.paths, min(len(self.paths), _MOST_AFTER))

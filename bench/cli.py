@@ -1,5 +1,7 @@
 """The command line of ``just bench``."""
 
+import os
+import random
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,9 +11,13 @@ import click
 from pydantic import ValidationError
 from rich.progress import Progress
 from rich.table import Table
+from rich.text import Text
 
 import spec
 from bench import images, machine
+from bench.affinity import FORM, chosen
+from bench.caveats import SOURCES, caveats, placement
+from bench.conditions import show_conditions
 from bench.generators import prepare as prepare_generator
 from bench.generators.locust import commands
 from bench.measure import RunContext
@@ -19,10 +25,11 @@ from bench.plan import Turn
 from bench.result import RESULTS, Run, find, path_of, read, write
 from bench.run import measure_all, require_unchanged, serving, start
 from bench.summary import show
+from bench.words import at_level
 from bench.workload import Case, Changes, Workload, load_workload, workload_names
 from harness.catalog import Target, find_targets, require_all
 from harness.console import progress_bar, result, say
-from harness.errors import UsageError
+from harness.errors import TaskError, UsageError
 from harness.locks import claim
 from harness.paths import RUN
 from harness.services import Services, backing_services
@@ -30,6 +37,8 @@ from harness.task import reports_errors
 from harness.validation import describe
 
 LATEST = "the latest unfinished run"
+_LINES = 10
+"""Turns for each line of progress if there is no terminal for a bar."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -45,6 +54,12 @@ LATEST = "the latest unfinished run"
 @click.option("--threads", type=int, help="Threads or processes of the load generator.")
 @click.option("--repeats", type=int, help="How often each server is measured.")
 @click.option("--warmup", type=float, help="Seconds of load before measuring.")
+@click.option("--seed", type=click.IntRange(0), help="Of the order of turns; random by default.")
+@click.option(
+    "--cpus",
+    metavar="ROLE=CORES...",
+    help="Cores of server, database and load: server=0-2 load=3; or none.",
+)
 @click.option("--images", "image_count", type=int, help="Number of generated images.")
 @click.option(
     "--case", "cases", multiple=True, help="Settings, for example 'WORKERS=4 THREADS=50'."
@@ -60,6 +75,8 @@ def main(
     quick: bool,
     cases: tuple[str, ...],
     image_count: int | None,
+    seed: int | None,
+    cpus: str | None,
     workers: str | None,
     resume: str | None,
     to_json: bool,
@@ -69,7 +86,7 @@ def main(
 
     NAME is a server with all its deployments; the default is the workload's own list. Each run
     writes one file to results/. Ctrl-C keeps finished measurements. Exit status 1 if a server
-    failed, 2 for bad usage.
+    failed or a turn has no figure, 2 for bad usage.
     """
     if to_list:
         _list()
@@ -77,7 +94,8 @@ def main(
     if bool(workload) == bool(resume):
         raise UsageError("give a WORKLOAD or --resume: `just bench --list` shows the workloads")
     changes = _changes({**numbers, "images": image_count})
-    if resume and (quick or cases or changes != Changes()):
+    names, cpus = _with_cores(names, cpus)
+    if resume and (quick or cases or cpus or seed is not None or changes != Changes()):
         raise UsageError("a run is resumed with its own numbers: give --resume without others")
     if resume:
         run, targets = _resumed(resume)
@@ -86,24 +104,45 @@ def main(
         plan = _workload(workload or "", changes, cases, quick=quick)
         targets = serving(plan, find_targets(names or tuple(plan.servers)))
     machine.raise_limits()
+    machine.require_files(plan.load)
     prepare_generator(plan.load)
+    cores = chosen(cpus, sources=bool(plan.parts & set(SOURCES)))
     with _exclusive(), backing_services() as backing:
         if not resume:
-            run = start(Path(workload or "").stem, plan, targets, backing, quick=quick)
+            run = start(
+                Path(workload or "").stem,
+                plan,
+                targets,
+                backing,
+                quick=quick,
+                seed=random.SystemRandom().randrange(2**32) if seed is None else seed,
+                cpus=cores,
+            )
         try:
             _measure(run, targets, backing, _worker_hosts(run.workload, workers))
-        except (KeyboardInterrupt, OSError):
+        except (KeyboardInterrupt, OSError, TaskError):
             if run.measurements:
-                show(run, result)
+                _show(run)
             raise
     if to_json:
         click.echo(run.model_dump_json(indent=1))
     else:
-        show(run, result)
+        _show(run)
     say(f"\n{path_of(run)}")
+    if not run.complete:
+        say(f"not complete: `just bench --resume {run.id}` tries the turns without a figure again")
     if run.failures:
         sys.exit(1)
     require_all(names or tuple(plan.servers))
+
+
+def _show(run: Run) -> None:
+    """Print the result, after what must be known before its figures."""
+    for caveat in caveats(run):
+        result.print(Text(f"! {caveat}", style="yellow"), soft_wrap=True)
+    show(run, result)
+    if run.measurements:
+        show_conditions(run, result)
 
 
 def _list() -> None:
@@ -121,6 +160,14 @@ def _exclusive() -> Iterator[None]:
         raise UsageError("another bench is running: wait until it ends")
     with held:
         yield
+
+
+def _with_cores(names: tuple[str, ...], cpus: str | None) -> tuple[tuple[str, ...], str | None]:
+    """Take ``load=1`` from the NAMEs, as in ``--cpus server=0 load=1``."""
+    if cpus is None:
+        return names, None
+    cores = [name for name in names if FORM.fullmatch(name)]
+    return tuple(name for name in names if name not in cores), " ".join([cpus, *cores])
 
 
 def _changes(numbers: dict[str, str | float | None]) -> Changes:
@@ -198,18 +245,26 @@ def _worker_hosts(workload: Workload, hosts: str | None) -> tuple[str, ...]:
 
 def _measure(run: Run, targets: list[Target], backing: Services, workers: tuple[str, ...]) -> None:
     write(run)
+    pinned = f"; {where}" if (where := placement(run)) else ""
+    say(f"{run.id}: the order of turns has seed {run.seed}{pinned}")
     with progress_bar() as bar:
         files, paths = spec.FILES, list(run.workload.paths)
         if run.workload.images:
             files, paths = _images(run.workload, backing, bar)
         task = bar.add_task(run.workload_name, total=None, note="")
 
-        def progress(turn: Turn, elapsed: float, total: float) -> None:
-            current = f"{turn.repeat}/{run.workload.repeats} {turn.level:g} {turn.target.name}"
-            note = f"about {_minutes(total - elapsed)} left  {current}"
-            bar.update(task, completed=elapsed, total=total, note=note)
+        def progress(turn: Turn, done: int, todo: int, left: float) -> None:
+            note = (
+                f"{done + 1}/{todo}  about {_minutes(left)} left  {turn.target.name}, "
+                f"{at_level(run.workload.load, turn.level)}, "
+                f"repeat {turn.repeat} of {run.workload.repeats}"
+            )
+            bar.update(task, completed=done, total=todo, note=note)
+            if not bar.console.is_terminal and done % _LINES == 0:
+                say(note)
 
-        context = RunContext(run.workload, backing, files, paths, workers)
+        own = bool(os.environ.get("MONGODB_URL") or os.environ.get("DATABASE_URL"))
+        context = RunContext(run.workload, backing, files, paths, workers, run.cpus, own)
         try:
             measure_all(run, targets, context, progress)
         except KeyboardInterrupt:
@@ -227,4 +282,7 @@ def _images(workload: Workload, backing: Services, bar: Progress) -> tuple[Path,
 
 
 def _minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -5,13 +5,17 @@ import platform
 import resource
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import psutil
 import psycopg
 import pymongo
 
+from bench.affinity import as_text
 from bench.result import Machine
+from bench.workload import Load
+from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.programs import version_of
 from harness.services import Services
@@ -20,12 +24,30 @@ _KERNEL = (
     *("net/core/somaxconn", "net/ipv4/tcp_max_syn_backlog", "net/ipv4/ip_local_port_range"),
     *("net/ipv4/tcp_tw_reuse", "net/ipv4/tcp_fin_timeout", "fs/file-max"),
 )
+_OTHER_FILES = 100
+"""Open files of a program besides its connections."""
 
 
 def raise_limits() -> None:
     """Raise the limit of open files as far as allowed: each connection needs one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def require_files(load: Load) -> None:
+    """Refuse connections that the limit of open files does not allow, on either side.
+
+    A server would otherwise be blamed for them.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if load.model != "closed" or limit == resource.RLIM_INFINITY:
+        return
+    needed = int(max(load.levels)) + _OTHER_FILES
+    if needed > limit:
+        raise UsageError(
+            f"{max(load.levels):g} connections need {needed} open files, and the limit is {limit}: "
+            f"raise it (`ulimit -Hn {needed}` as root, or limits.conf), or give lower --levels"
+        )
 
 
 def describe() -> Machine:
@@ -39,9 +61,19 @@ def describe() -> Machine:
         cpu=_cpu(),
         cores=len(os.sched_getaffinity(0)),
         memory=psutil.virtual_memory().total,
-        governor=_read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")) or None,
+        governor=governors(Path("/sys/devices/system/cpu")),
         limits={name: value for name, value in limits.items() if value},
     )
+
+
+def governors(folder: Path) -> str | None:
+    """The frequency governor of all cores, or which cores have which; None if they have none."""
+    cores: defaultdict[str, list[int]] = defaultdict(list)
+    for path in folder.glob("cpu[0-9]*/cpufreq/scaling_governor"):
+        cores[_read(path)].append(int(path.parent.parent.name.removeprefix("cpu")))
+    if len(cores) < 2:
+        return next(iter(cores), None)
+    return ", ".join(f"{name} on {as_text(on)}" for name, on in sorted(cores.items()))
 
 
 def _read(path: Path) -> str:

@@ -1,19 +1,25 @@
 """The turns of a run, in order."""
 
-from collections.abc import Sequence
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.workload import Case, Workload
 from harness.catalog import Target
 
 _OVERHEAD = 3.0
-"""Seconds that a turn takes besides its load, for the estimate of the time left."""
+"""Seconds that a turn takes besides its load, until turns have been timed."""
+_UNKNOWN = 10.0
+"""The same for a load that ends by itself."""
 
 
 @dataclass(frozen=True)
 class Turn:
     """One server, freshly started in one case, measured once at one level."""
 
+    order: int
+    """Its place in the run, from 1."""
     target: Target
     case: Case
     level: float
@@ -33,23 +39,61 @@ def can_run(target: Target, case: Case) -> bool:
     return target.deployment.workers or case.settings.get("WORKERS", "1") == "1"
 
 
-def turns(workload: Workload, targets: Sequence[Target]) -> list[Turn]:
-    """The turns in which servers alternate at each level, repeat by repeat: A B C, A B C.
+def turns(workload: Workload, targets: Sequence[Target], seed: int) -> list[Turn]:
+    """The turns in an order that depends only on ``seed``.
 
-    So a change of the machine during the run affects all of them. A server skips cases that it
-    cannot run.
+    Each repeat is a block in which every server has its turn in every case at every level, so that
+    a change of the machine during the run affects all of them. The pairs of case and level are
+    shuffled in each block, and the servers within each pair: those that are compared run one
+    after another. A server skips cases that it cannot run.
     """
     return [
-        _turn(workload, target, case, level, repeat)
-        for repeat in range(1, workload.repeats + 1)
-        for case in workload.case
-        for level in workload.load.levels
-        for target in targets
-        if can_run(target, case)
+        _turn(order, workload, target, case, level, repeat)
+        for order, (repeat, case, level, target) in enumerate(_shuffled(workload, targets, seed), 1)
     ]
 
 
-def _turn(workload: Workload, target: Target, case: Case, level: float, repeat: int) -> Turn:
+def _shuffled(
+    workload: Workload, targets: Sequence[Target], seed: int
+) -> Iterator[tuple[int, Case, float, Target]]:
+    named = sorted(targets, key=lambda target: target.name)
+    for repeat in range(1, workload.repeats + 1):
+        draw = random.Random(f"{seed}, repeat {repeat}")
+        pairs = [(case, level) for case in workload.case for level in workload.load.levels]
+        draw.shuffle(pairs)
+        for case, level in pairs:
+            able = [target for target in named if can_run(target, case)]
+            draw.shuffle(able)
+            for target in able:
+                yield repeat, case, level, target
+
+
+def _turn(
+    order: int, workload: Workload, target: Target, case: Case, level: float, repeat: int
+) -> Turn:
     warmup = target.deployment.warmup if workload.warmup is None else workload.warmup
-    load = workload.load.duration_of(level) or workload.load.timeout
-    return Turn(target, case, level, repeat, warmup, _OVERHEAD + warmup + load)
+    load = workload.load.duration_of(level) or _UNKNOWN
+    return Turn(order, target, case, level, repeat, warmup, _OVERHEAD + warmup + load)
+
+
+class TimeLeft:
+    """Estimates the time that turns will take, from those that have been timed."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._took: defaultdict[tuple[str, str, float], list[float]] = defaultdict(list)
+        self._planned = self._spent = 0.0
+
+    def add(self, turn: Turn, seconds: float) -> None:
+        """Take note of a turn's duration."""
+        self._took[turn.key[:3]].append(seconds)
+        self._planned += turn.seconds
+        self._spent += seconds
+
+    def of(self, turns: Iterable[Turn]) -> float:
+        """The seconds that ``turns`` will take: as long as in other repeats, if there are any."""
+        pace = self._spent / self._planned if self._planned else 1.0
+        return sum(
+            sum(same) / len(same) if (same := self._took.get(turn.key[:3])) else turn.seconds * pace
+            for turn in turns
+        )

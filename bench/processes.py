@@ -1,9 +1,9 @@
-"""CPU time and memory (PSS) of programs while they are measured."""
+"""CPU time, memory (PSS), processes and threads of programs while they are measured."""
 
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 import psutil
@@ -59,19 +59,35 @@ class Tree:
                 continue
         return total
 
+    def threads(self) -> list[int]:
+        """The number of threads of each process."""
+        found = []
+        for process in self._known:
+            with suppress(psutil.NoSuchProcess):
+                found.append(process.num_threads())
+        return found
+
 
 class Peak:
-    """The peak memory of a program."""
+    """The most memory, processes and threads of a program at once."""
 
     def __init__(self, tree: Tree) -> None:
-        """Start from the current memory."""
+        """Start from what there is now."""
         self.tree = tree
-        self.bytes = tree.pss()
+        self.bytes = self.processes = self.threads = 0
+        self.look()
         self._over = threading.Event()
+
+    def look(self, *, fresh: bool = True) -> None:
+        """Take a sample."""
+        self.bytes = max(self.bytes, self.tree.pss(fresh=fresh))
+        threads = self.tree.threads()
+        self.processes = max(self.processes, len(threads))
+        self.threads = max(self.threads, sum(threads))
 
     @contextmanager
     def watched(self) -> Iterator["Peak"]:
-        """Sample the memory inside the block, at most twice a second."""
+        """Take samples inside the block, at most two a second."""
         thread = threading.Thread(target=self._watch)
         thread.start()
         try:
@@ -84,7 +100,7 @@ class Peak:
         pause = _INTERVAL
         while not self._over.wait(pause):
             began = time.thread_time()
-            self.bytes = max(self.bytes, self.tree.pss(fresh=False))
+            self.look(fresh=False)
             pause = max(_INTERVAL, (time.thread_time() - began) / _SHARE)
 
 
@@ -104,21 +120,3 @@ def listening_at(urls: Iterable[str]) -> Tree:
 
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-
-class Busy:
-    """CPU time of the whole machine since this object was created."""
-
-    def __init__(self) -> None:
-        """Start counting."""
-        self._before, self._began = self._used(), time.monotonic()
-
-    @staticmethod
-    def _used() -> float:
-        times = psutil.cpu_times()
-        return sum(times) - times.idle - times.iowait - times.guest - times.guest_nice
-
-    def seconds(self) -> tuple[float, float]:
-        """CPU seconds used, and CPU seconds available."""
-        elapsed = time.monotonic() - self._began
-        return self._used() - self._before, elapsed * (psutil.cpu_count() or 1)

@@ -259,6 +259,8 @@ class Failure(_Model):
     why: str
     disqualifies: bool
     """Whether a response was wrong, so that none of the server's figures is kept."""
+    own: bool = True
+    """Whether the server itself failed; if not, ``just bench --resume`` tries the turn again."""
 
     @property
     def key(self) -> tuple[str, str, float, int]:
@@ -279,7 +281,8 @@ class Run(_Model):
     started: str
     finished: str | None = None
     complete: bool = False
-    """Whether all turns were measured; if not, ``just bench --resume`` continues."""
+    """Whether each turn was measured, or failed because of its server; if not,
+    ``just bench --resume`` continues."""
     project: str
     """The current commit, with ``+`` if files had been changed."""
     machine: Machine
@@ -287,6 +290,8 @@ class Run(_Model):
     """The versions of Python, the load generators and the databases."""
     seed: int = 0
     """Of the order of turns."""
+    cpus: dict[str, list[int]] = {}
+    """The cores of the server, the databases and the load; empty if they were not pinned."""
     servers: dict[str, ServerInfo]
     measurements: list[Measurement] = []
     failures: list[Failure] = []

@@ -1,13 +1,15 @@
 """A run: all turns of a workload, each saved as it finishes."""
 
+import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from bench import machine
 from bench.answers import WrongAnswer
+from bench.disturbed import Disturbed
 from bench.measure import RunContext, measure
-from bench.plan import Turn, can_run, turns
+from bench.plan import TimeLeft, Turn, can_run, turns
 from bench.result import Failure, Run, ServerInfo, now, write
 from bench.workload import Workload
 from conformance.prove import prove
@@ -20,8 +22,16 @@ from harness.paths import ROOT
 from harness.services import Services
 from harness.versions import dependencies
 
-Progress = Callable[[Turn, float, float], None]
-"""Called before each turn and after the last, with the turn, elapsed and total planned seconds."""
+Progress = Callable[[Turn, int, int, float], None]
+"""Called before each turn, with the numbers of turns that are done and that there are to do, and
+the estimated seconds left."""
+
+_TRIES = 3
+"""The most attempts at a turn that fails for reasons that are not the server's."""
+_PAUSE = 3.0
+"""Seconds between them: a database may be restarting."""
+_GIVE_UP = 3
+"""Turns in a row without a figure for such reasons, after which a run stops."""
 
 
 def serving(workload: Workload, targets: Sequence[Target]) -> list[Target]:
@@ -64,7 +74,14 @@ def require_conformance(targets: Sequence[Target]) -> dict[str, str]:
 
 
 def start(
-    name: str, workload: Workload, targets: Sequence[Target], services: Services, *, quick: bool
+    name: str,
+    workload: Workload,
+    targets: Sequence[Target],
+    services: Services,
+    *,
+    quick: bool,
+    seed: int = 0,
+    cpus: Mapping[str, Sequence[int]] | None = None,
 ) -> Run:
     """Create a run without measurements."""
     fingerprints = require_conformance(targets)
@@ -79,6 +96,8 @@ def start(
         project=machine.commit(),
         machine=machine.describe(),
         versions=machine.versions(services),
+        seed=seed,
+        cpus={role: list(cores) for role, cores in (cpus or {}).items()},
         servers={target.name: _info(target, fingerprints[target.name]) for target in targets},
     )
 
@@ -120,25 +139,62 @@ def require_unchanged(run: Run, targets: Sequence[Target]) -> None:
 def measure_all(
     run: Run, targets: Sequence[Target], context: RunContext, progress: Progress
 ) -> None:
-    """Measure the remaining turns; the result is written after each."""
-    plan = turns(run.workload, targets)
-    done = {(one.target, one.case, one.level, one.repeat) for one in run.measurements}
-    total, elapsed = sum(turn.seconds for turn in plan), 0.0
-    for turn in plan:
-        progress(turn, elapsed, total)
-        elapsed += turn.seconds
-        if turn.key in done or _is_disqualified(run, turn.target.name):
+    """Measure the turns that have no outcome yet; the result is written after each.
+
+    A failure of the server's own is an outcome. The run is complete if all turns have one.
+    """
+    settled = {(one.target, one.case, one.level, one.repeat) for one in run.measurements}
+    settled |= {failure.key for failure in run.failures if failure.own}
+    plan = turns(run.workload, targets, run.seed)
+    todo = [turn for turn in plan if turn.key not in settled]
+    left, disturbed = TimeLeft(), 0
+    for done, turn in enumerate(todo):
+        if _is_disqualified(run, turn.target.name):
             continue
+        progress(turn, done, len(todo), left.of(todo[done:]))
+        began = time.monotonic()
+        outcome = _take(run, turn, context)
+        left.add(turn, time.monotonic() - began)
+        write(run)
+        disturbed = 0 if outcome else disturbed + 1
+        if disturbed == _GIVE_UP:
+            raise TaskError(
+                f"{_GIVE_UP} turns in a row failed for reasons other than the servers. The last:\n"
+                f"{run.failures[-1].why}\nmend it, then `just bench --resume {run.id}`"
+            )
+    run.complete, run.finished = all(failure.own for failure in run.failures), now()
+    write(run)
+
+
+def _take(run: Run, turn: Turn, context: RunContext) -> bool:
+    """Measure one turn, and record its outcome; return whether it has one.
+
+    If something other than the server fails, the turn is tried again.
+    """
+    run.failures = [one for one in run.failures if one.key != turn.key]
+    for attempt in range(1, _TRIES + 1):
         try:
             run.measurements.append(measure(turn, context))
+            return True
+        except Disturbed as error:
+            failure = _failure(turn, error, own=False)
+            if attempt == _TRIES:
+                run.failures.append(failure)
+                say(f"NO FIGURE  {_words(turn)}, though not for a fault of its own: {error}")
+                return False
+            run.tries.append(failure)
+            say(f"again: {_words(turn)}: {error}")
+            time.sleep(_PAUSE)
         except UsageError:
             raise
         except TaskError as error:
             _fail(run, turn, error)
-        write(run)
-    progress(plan[-1], total, total)
-    run.complete, run.finished = True, now()
-    write(run)
+            return True
+    raise AssertionError
+
+
+def _words(turn: Turn) -> str:
+    return f"{turn.target.name} ({turn.case.name}, {turn.level:g}, repeat {turn.repeat})"
 
 
 def _is_disqualified(run: Run, target: str) -> bool:
@@ -146,20 +202,26 @@ def _is_disqualified(run: Run, target: str) -> bool:
 
 
 def _fail(run: Run, turn: Turn, error: TaskError) -> None:
-    """Record a failed turn; after a wrong response, drop all the server's measurements."""
-    wrong = isinstance(error, WrongAnswer)
-    if wrong:
-        name = turn.target.name
+    """Record a failure of the server's own.
+
+    After a wrong response, all its measurements are dropped, and no turn of it is still to do.
+    """
+    failure = _failure(turn, error, own=True)
+    if failure.disqualifies:
+        name = failure.target
         run.measurements = [one for one in run.measurements if one.target != name]
-    run.failures = [
-        *(one for one in run.failures if one.key != turn.key),
-        Failure(
-            target=turn.target.name,
-            case=turn.case.name,
-            level=turn.level,
-            repeat=turn.repeat,
-            why=str(error),
-            disqualifies=wrong,
-        ),
-    ]
-    say(f"FAILED  {turn.target.name}: {error}")
+        run.failures = [one for one in run.failures if one.target != name or one.own]
+    run.failures.append(failure)
+    say(f"FAILED  {_words(turn)}: {error}")
+
+
+def _failure(turn: Turn, error: TaskError, *, own: bool) -> Failure:
+    return Failure(
+        target=turn.target.name,
+        case=turn.case.name,
+        level=turn.level,
+        repeat=turn.repeat,
+        why=str(error),
+        disqualifies=isinstance(error, WrongAnswer),
+        own=own,
+    )

@@ -2,13 +2,16 @@
 
 import json
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 import psycopg
 import pymongo
+import pymongo.errors
 
+from bench.disturbed import Disturbed
 from bench.result import SourceName
 from bench.workload import part_of
 from harness.services import Services
@@ -16,27 +19,41 @@ from harness.services.mongodb import DATABASE
 
 
 @dataclass(frozen=True)
-class Counter:
-    """The counter of one data source."""
+class Source:
+    """A data source that counts its operations."""
 
     name: SourceName
     url: str
     read: Callable[[], int]
     """Reads the current count."""
-    per_path: dict[str, int]
-    """The fewest operations that a request for a path needs."""
+    per_path: Sequence[int]
+    """The fewest operations that a request for each path needs."""
 
-    def least(self, paths: Sequence[str], requests: int, threads: int) -> int:
-        """The fewest operations that this many responses need, with paths requested in order."""
-        costs = [self.per_path[path] for path in paths]
-        if len(set(costs)) == 1:
-            return requests * costs[0]
-        rounds = requests // len(paths) - threads
-        return max(rounds, 0) * sum(costs)
+    def count(self) -> int:
+        """The current count; raises :class:`Disturbed` if the source does not answer."""
+        try:
+            return self.read()
+        except (psycopg.Error, pymongo.errors.PyMongoError, OSError, ValueError) as error:
+            raise Disturbed(f"{self.name} cannot be reached: {error}") from error
+
+    def least(self, ended: int, good: int, sequences: int) -> int:
+        """The fewest operations that the ``good`` ones among the requests that ended need.
+
+        The paths are requested in turn by each of some ``sequences``: so none was requested more
+        often than an equal share of all requests, and once more in each sequence. Any of them may
+        have failed, those for the paths that need the most too.
+        """
+        most = ended // len(self.per_path) + sequences
+        operations = 0
+        for cost, paths in sorted(Counter(self.per_path).items()):
+            taken = min(good, most * paths)
+            operations += taken * cost
+            good -= taken
+        return operations
 
 
-def counters(paths: Sequence[str], services: Services, request_id: str) -> list[Counter]:
-    """The counters of the sources that these paths use."""
+def sources_of(paths: Sequence[str], services: Services, request_id: str) -> list[Source]:
+    """The sources that these paths use."""
     uses: dict[SourceName, tuple[str, Callable[[], int]]] = {
         "mongodb": (services.mongodb_url, lambda: _finds(services.mongodb_url)),
         "postgresql": (services.database_url, lambda: _scans(services.database_url)),
@@ -44,9 +61,9 @@ def counters(paths: Sequence[str], services: Services, request_id: str) -> list[
     }
     found = []
     for name, (url, read) in uses.items():
-        per_path = {path: _cost(name, path) for path in paths}
-        if any(per_path.values()):
-            found.append(Counter(name, url, read, per_path))
+        per_path = [_cost(name, path) for path in paths]
+        if any(per_path):
+            found.append(Source(name, url, read, per_path))
     return found
 
 

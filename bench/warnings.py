@@ -1,17 +1,22 @@
 """Warnings: reasons to doubt a figure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import sqrt
 
 from bench.answers import Sampler
 from bench.generators import LoadResult
-from bench.result import Sources
+from bench.result import Pressure, Sources
 from bench.workload import Workload
 
 _BUSY = 0.05
 """The share of the machine that other programs may use."""
+_WAITED = 0.25
+"""The share of time in which a task may wait for a CPU."""
+_STOLEN = 0.01
+"""The share of CPU time that the hypervisor may give to others."""
 _SATURATED = 0.8
-"""The share of its cores that the load generator may use."""
+"""The share of its cores that the load generator or the upstream may use."""
 _OBSERVED = 0.03
 """The share of a core that measuring may use."""
 _LATE = 20.0
@@ -22,30 +27,34 @@ _TOO_MUCH = 2
 """The largest ratio of a data source's count to the operations that the requests need."""
 _SLACK = 1_000
 """Further operations: requests still in flight at the end, and compared responses."""
+_DRIFT = 0.05
+"""The share by which the last third of a load may differ from the first."""
+_LEAST_SECONDS = 6
+"""The fewest whole seconds that are divided into thirds."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """Seconds of CPU time while the load ran, and bytes of memory."""
+    """Seconds of CPU time while the load ran, and how contended the CPUs were."""
 
     server: float
     database: float | None
+    upstream: float | None
     generator: float
     observer: float
     machine: float
-    machine_all: float
-    """CPU time available: cores times seconds."""
-    peak: int
-
-    def with_peak(self, peak: int) -> "Usage":
-        """The same, with this peak memory."""
-        return replace(self, peak=peak)
+    pressure: Pressure
 
     @property
-    def others(self) -> float:
-        """The share of the machine's CPU time that other programs used."""
-        known = self.server + (self.database or 0) + self.generator + self.observer
-        return max(self.machine - known, 0) / self.machine_all if self.machine_all else 0.0
+    def other(self) -> float:
+        """The CPU time of all other programs."""
+        sources = (self.database or 0) + (self.upstream or 0)
+        return max(self.machine - self.server - sources - self.generator - self.observer, 0.0)
+
+    @property
+    def other_share(self) -> float:
+        """Their share of the machine."""
+        return self.other / self.machine * (self.pressure.machine or 0) if self.machine else 0.0
 
 
 def warnings(
@@ -56,9 +65,59 @@ def warnings(
     workload: Workload,
 ) -> list[str]:
     """The warnings that a figure carries."""
+    found = [*_machine(usage), *_bottlenecks(result, usage, workload)]
+    if workload.samples and not sampler.during:
+        found.append("no response was compared during the load")
+    found += [
+        f"{source.name} counted {source.counted}, the requests needed {source.least}: "
+        "other clients used it, so the count does not show that every request did"
+        for source in sources
+        if source.counted > _TOO_MUCH * source.least + _SLACK
+    ]
+    sent = result.requests + result.errors.total
+    if sent and result.errors.total / sent > _FAILED:
+        found.append(f"{result.errors.total / sent:.0%} of the requests failed")
+    if workload.load.model != "capacity" and workload.load.requests is None:
+        change = drift(result.per_second)
+        if change:
+            found.append(
+                f"the rate was not steady: {abs(change):.0%} {'higher' if change > 0 else 'lower'} "
+                "in the last third of the load than in the first"
+            )
+    return found
+
+
+def drift(per_second: Sequence[int]) -> float | None:
+    """By which share the last third of the whole seconds differs from the first; None if steady.
+
+    It is steady within 5%, or within twice the standard error of counting if there are too few
+    requests to tell. Loads of fewer than 6 whole seconds are not judged.
+    """
+    third = len(per_second) // 3
+    first, last = sum(per_second[:third]), sum(per_second[-third:]) if third else 0
+    if len(per_second) < _LEAST_SECONDS or not first + last:
+        return None
+    if not first:
+        return 1.0
+    change, error = last / first - 1, sqrt(1 / first + 1 / max(last, 1))
+    return change if abs(change) > max(_DRIFT, 2 * error) else None
+
+
+def _machine(usage: Usage) -> list[str]:
+    """Signs that the machine did other things, or had too few cores."""
+    found, pressure = [], usage.pressure
+    if usage.other_share > _BUSY:
+        found.append(f"the machine was busy: other programs used {usage.other_share:.0%} of it")
+    if pressure.cpu_some and pressure.cpu_some > _WAITED:
+        found.append(f"programs waited for a CPU in {pressure.cpu_some:.0%} of the time")
+    if pressure.steal and pressure.steal > _STOLEN:
+        found.append(f"the hypervisor gave {pressure.steal:.0%} of the CPU time to others")
+    return found
+
+
+def _bottlenecks(result: LoadResult, usage: Usage, workload: Workload) -> list[str]:
+    """Signs that something else than the server limited the figure."""
     found = []
-    if usage.others > _BUSY:
-        found.append(f"the machine was busy: other programs used {usage.others:.0%} of it")
     generator = result.busiest
     if generator is None:
         generator = usage.generator / (result.seconds * workload.load.threads or 1)
@@ -74,18 +133,10 @@ def warnings(
             f"the database used {database:.1f} s of CPU, the server {usage.server:.1f} s: "
             "the database may be the bottleneck"
         )
+    upstream = (usage.upstream or 0) / (result.seconds or 1)
+    if upstream > _SATURATED:
+        found.append(f"the upstream used {upstream:.0%} of a core: it may be the bottleneck")
     observer = usage.observer / result.seconds if result.seconds else 0
     if observer > _OBSERVED:
         found.append(f"measuring used {observer:.0%} of a core")
-    if workload.samples and not sampler.during:
-        found.append("no response was compared during the load")
-    found += [
-        f"{source.name} counted {source.counted}, the requests needed {source.least}: "
-        "other clients used it, so the count does not show that every request did"
-        for source in sources
-        if source.counted > _TOO_MUCH * source.least + _SLACK
-    ]
-    sent = result.requests + result.errors.total
-    if sent and result.errors.total / sent > _FAILED:
-        found.append(f"{result.errors.total / sent:.0%} of the requests failed")
     return found

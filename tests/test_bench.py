@@ -4,24 +4,30 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
+import psutil
 import pytest
 from playwright.sync_api import Browser
 
 import spec
 from bench import result
+from bench.generators import LoadResult, LoadSpec, generate
 from bench.measure import RunContext
+from bench.processes import listening_at
 from bench.result import Run, find, read, schema
 from bench.run import measure_all, require_conformance, start
 from bench.workload import Changes, Workload, load_workload
 from harness.catalog import Target, find_target
 from harness.errors import TaskError
 from harness.paths import ROOT
+from harness.ports import free_port
 from harness.services import Services, backing_services
 from harness.toolchains import LOAD_GENERATORS, require
 from tests.browser import Opened
@@ -58,9 +64,12 @@ def workload(path: str, levels: list[float]) -> Workload:
     return plain.model_copy(update={"paths": [path], "samples": 10.0})
 
 
-def measured(target: Target, backing: Services, plan: Workload) -> Run:
-    made = start("test", plan, [target], backing, quick=True)
-    measure_all(made, [target], RunContext(plan, backing, spec.FILES, plan.paths), lambda *_: None)
+def measured(
+    target: Target, backing: Services, plan: Workload, cpus: dict[str, list[int]] | None = None
+) -> Run:
+    made = start("test", plan, [target], backing, quick=True, seed=1, cpus=cpus)
+    context = RunContext(plan, backing, spec.FILES, plan.paths, cores=made.cpus)
+    measure_all(made, [target], context, lambda *_: None)
     return made
 
 
@@ -109,6 +118,46 @@ def test_wrong_under_load(
             assert one.requests > 0
             assert one.cpu.server > 0
             assert one.memory.peak >= one.memory.rest > 0
+            assert one.threads >= one.processes > 0
+            assert one.pressure.machine
+            assert one.cpu.other >= 0
+        assert sorted(one.order for one in made.measurements) == list(range(1, 2 * len(levels) + 1))
+
+
+def test_a_port_that_another_program_took_costs_no_figure(
+    wrong: Target, backing: Services, faults: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_conformance([wrong])
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ports = iter([taken.getsockname()[1]])
+        monkeypatch.setattr("bench.measure.free_port", lambda: next(ports, None) or free_port())
+        made = measured(wrong, backing, workload("/index", [5]))
+    assert made.complete
+    assert len(made.measurements) == 2
+    assert made.failures == []
+    assert ["another program took port" in one.why for one in made.tries] == [True]
+
+
+def test_programs_run_on_the_cores_of_their_role(
+    wrong: Target, backing: Services, faults: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        pytest.skip("needs 2 cores")
+    require_conformance([wrong])
+    cpus = {"server": cores[:1], "load": cores[1:2], "database": cores[1:2]}
+    seen = []
+
+    def look(load: LoadSpec, *rest: Any) -> LoadResult:
+        server, mongod = (listening_at([url]).roots[0] for url in (load.url, backing.mongodb_url))
+        seen.append([one.cpu_affinity() for one in (server, psutil.Process(), mongod)])
+        return generate(load, *rest)
+
+    monkeypatch.setattr("bench.measure.generate", look)
+    made = measured(wrong, backing, workload("/mongo", [5]), cpus)
+    assert [one.affinity for one in made.measurements] == [cpus] * 2
+    assert seen == [list(cpus.values())] * 4, "in the warm-up and in the load of both repeats"
+    assert listening_at([backing.mongodb_url]).roots[0].cpu_affinity() == cores, "and put back"
 
 
 def id_of(text: str) -> str:

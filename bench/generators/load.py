@@ -66,6 +66,8 @@ class LoadResult:
     lag: float | None = None
     """The 99th percentile, in milliseconds, of how late requests were sent, without those that the
     server delayed (constant rate)."""
+    per_second: Sequence[int] = ()
+    """Answered with 200, in time, in each whole second since the load began."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,82 @@
+"""What a reader must know about a whole run before its figures."""
+
+from bench.affinity import as_text
+from bench.result import Run
+from bench.words import listed
+from bench.workload import Case
+
+SOURCES = {
+    "mongo": "MongoDB",
+    "gridfs": "MongoDB",
+    "agents": "PostgreSQL",
+    "slow_api": "the upstream",
+}
+"""The data source that each part of the contract uses."""
+
+
+def caveats(run: Run) -> list[str]:
+    """Reasons to doubt all figures of a run, the most serious first."""
+    return [
+        *_missing(run),
+        *_crowded(run),
+        *_frequency(run),
+    ]
+
+
+def _missing(run: Run) -> list[str]:
+    found = []
+    if run.quick:
+        found.append("a quick run: it only shows that everything works")
+    if not run.complete:
+        found.append(f"not complete: `just bench --resume {run.id}` continues it")
+    if run.tries:
+        found.append(
+            f"{_of(len(run.tries), 'attempt')} failed for reasons that are not the servers', "
+            "and the turns were repeated"
+        )
+    return found
+
+
+def _crowded(run: Run) -> list[str]:
+    """Whether more programs and threads were busy at once than there are cores for them."""
+    case = max(run.workload.case, key=_workers)
+    workers, threads = _workers(case), run.workload.load.threads
+    if run.cpus:
+        own = run.cpus.get("server", [])
+        if own and workers > len(own):
+            return [f"{_of(workers, 'worker')} of a server on its {_of(len(own), 'core')}"]
+        return []
+    sources = sorted({SOURCES[part] for part in run.workload.parts if part in SOURCES})
+    if run.measurements and all(one.cpu.database is None for one in run.measurements):
+        sources = [name for name in sources if name == "the upstream"]
+    busy, cores = workers + threads + len(sources), run.machine.cores
+    if busy <= cores:
+        return []
+    programs = [f"{_of(workers, 'worker')} of a server", f"{_of(threads, 'thread')} of the load"]
+    return [
+        f"{busy} busy programs on {_of(cores, 'core')}: {listed([*programs, *sources])} share "
+        "them, so the figures are of all of these together"
+    ]
+
+
+def _frequency(run: Run) -> list[str]:
+    found = []
+    quota, _, period = run.machine.limits.get("cgroup cpu.max", "max").partition(" ")
+    if quota != "max" and int(quota) < run.machine.cores * int(period):
+        found.append(f"a control group limits CPU time to {int(quota) / int(period):.3g} cores")
+    if run.machine.governor not in (None, "performance"):
+        found.append(f"the cores' frequency may change: their governor is {run.machine.governor}")
+    return found
+
+
+def placement(run: Run) -> str:
+    """``server on 0-2, load on 3``; empty if nothing was pinned."""
+    return ", ".join(f"{role} on {as_text(cores)}" for role, cores in run.cpus.items())
+
+
+def _workers(case: Case) -> int:
+    return int(case.settings.get("WORKERS", "1"))
+
+
+def _of(count: int, word: str) -> str:
+    return f"{count} {word}{'s' if count > 1 else ''}"
