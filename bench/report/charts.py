@@ -8,15 +8,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log10
+from math import isfinite, log10
 from typing import Any, Literal
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
-from bench.figures import FIGURES, Figure, Row
+from bench.figures import FIGURES, Figure, Row, ranking
 from bench.report.distribution import NINES, by_percentile, by_rate
 from bench.report.style import Style
-from bench.report.wording import TIMES, levels_title, ranked_by, times_name, title_of
+from bench.report.wording import TIMES, levels_title, times_name, title_of
 from bench.result import Measurement, Run
 from bench.words import figure_text, interval_text
 
@@ -68,6 +69,12 @@ class Chart:
         self, style: Style, values: Values | None = None, title: str = "", subtitle: str = ""
     ) -> alt.LayerChart:
         """Draw these rows, or those that the page will pass."""
+        with debug_mode(False):  # Altair's checks take most of the time, and tests draw all charts
+            return self._draw(style, values, title, subtitle)
+
+    def _draw(
+        self, style: Style, values: Values | None, title: str, subtitle: str
+    ) -> alt.LayerChart:
         data = alt.NamedData("rows") if values is None else alt.InlineData(values)
         height: alt.Step | int
         if self.x is None:
@@ -82,14 +89,17 @@ class Chart:
 def charts_of(run: Run, rows: Sequence[Row], values: Values) -> list[Chart]:
     """The charts for which a run has data."""
     load = run.workload.load
-    charts = [_chart("bars", name, run, rows) for name in (ranked_by(load.model).name, "cpu")]
+    charts = [_chart("bars", name, run, rows) for name in (ranking(load).name, "cpu")]
     times = times_name(load.model)
     nines = [0, *(-log10(1 - share) for share in (0.5, 0.9, 0.95, 0.99, 0.999))]
     axis = alt.Axis(values=nines, grid=False, labelExpr=_PERCENTILES, labelFlush=False)
     x = alt.X("x:Q", title=None, scale=alt.Scale(domain=[0, NINES[-1]]), axis=axis)
     title = f"{times} by percentile"
     charts.append(Chart("percentiles", "percentiles", title, "ms", x=x, log=True))
-    x = alt.X("x:Q", title="requests/s", axis=_axis(), scale=alt.Scale(zero=False, nice=False))
+    rates = [step.rate for one in run.measurements for step in one.steps]
+    kind: Any = "log" if rates and max(rates) > _WIDE * min(rates) else "linear"
+    scale = alt.Scale(type=kind, zero=False if kind == "linear" else alt.Undefined, nice=False)
+    x = alt.X("x:Q", title="requests/s", axis=_axis(labelOverlap=True), scale=scale)
     title = f"{times}, {TIMES['p99']}, at the rates that were tried"
     charts.append(Chart("steps", "steps", title, "ms", x=x, log=True))
     levels = sorted(load.levels)
@@ -118,13 +128,14 @@ def _chart(kind: Kind, name: str, run: Run, rows: Sequence[Row], x: alt.X | None
 def _wide(rows: Sequence[Row], name: str) -> bool:
     """Whether curves need a logarithmic scale instead of one from zero."""
     found = [row.estimates[name] for row in rows if name in row.estimates]
-    values = [value for one in found for value in one.values]
+    values = [value for one in found for value in one.values if isfinite(value)]
     return bool(values) and 0 < min(values) * _WIDE < max(values)
 
 
 def values_of(run: Run, rows: Sequence[Row]) -> Values:
     """The rows in the page's format; :func:`of_figure` converts them for a chart."""
     cases = [case.name for case in run.workload.case]
+    timeout = run.workload.load.timeout
     measured: dict[tuple[str, str, float], list[Measurement]] = defaultdict(list)
     for one in run.measurements:
         measured[one.target, one.case, one.level].append(one)
@@ -137,8 +148,8 @@ def values_of(run: Run, rows: Sequence[Row]) -> Values:
             "caseAt": cases.index(row.case),
             "level": row.level,
             "warned": bool(row.warnings),
-            "figures": {name: _value(row, FIGURES[name]) for name in row.estimates}
-            | _response_times(measured[row.target, row.case, row.level], run.workload.load.timeout),
+            "figures": {name: _value(row, FIGURES[name], timeout) for name in row.estimates}
+            | _response_times(measured[row.target, row.case, row.level], timeout),
         }
         for row in rows
     ]
@@ -149,18 +160,21 @@ def of_figure(values: Values, name: str) -> Values:
     return [row | row["figures"][name] for row in values if name in row["figures"]]
 
 
-def _value(row: Row, figure: Figure) -> dict[str, Any]:
+def _value(row: Row, figure: Figure, timeout: float) -> dict[str, Any]:
+    """A figure; a latency over the timeout is drawn at it."""
     estimate = row.estimates[figure.name]
-    value, bounds = estimate.value, (estimate.low, estimate.high)
-    low, high = (value if bound is None else bound for bound in bounds)
+    most = timeout * 1e3
+    value, low, high, *values = (
+        one if isfinite(one) else most
+        for one in (estimate.value, estimate.low, estimate.high, *estimate.values)
+    )
     return {
         "value": value,
         "low": low,
         "high": high,
-        "end": max(high, *estimate.values),
-        "values": estimate.values,
-        "kind": estimate.kind,
-        "label": figure_text(value),
+        "end": max(high, *values),
+        "values": values,
+        "label": figure_text(estimate.value),
         "tooltip": f"{row.target}: {interval_text(estimate)} {figure.unit}",
     }
 
@@ -246,12 +260,13 @@ def _time_curves(chart: Chart, x: alt.X, style: Style) -> list[alt.Chart]:
     where = "format(datum.x, ',.4~r') + ' requests/s'" if steps else _PERCENTILE.format("datum.x")
     base = (
         _curve_base(style)
-        .transform_flatten(["x", "value", "over", *(["held"] if steps else [])])
+        .transform_flatten(["x", "value", "over", *(["held", "repeat"] if steps else [])])
         .transform_calculate(low="datum.value", high="datum.value")
         .transform_calculate(tooltip=text.format(where, time))
     )
     y = _y(chart)
-    layers = [base.mark_line(strokeWidth=1.75).encode(x=x, y=y)]
+    line = base.mark_line(strokeWidth=1.75).encode(x=x, y=y)
+    layers = [line.encode(detail=["target:N", "repeat:N"]) if steps else line]
     if steps:
         fill = alt.when("datum.held").then(style.color()).otherwise(alt.value(style.hollow))
         limit = alt.Chart().mark_rule(color=style.warning, strokeDash=[4, 4])
@@ -259,9 +274,10 @@ def _time_curves(chart: Chart, x: alt.X, style: Style) -> list[alt.Chart]:
             base.mark_point(size=30, strokeWidth=1.75).encode(x=x, y=y, fill=fill),
             limit.encode(y=_y(chart, "level")),
         ]
-    else:
-        layers.append(base.mark_point(size=40, opacity=0).encode(x=x, y=y))
-    return [*layers, *_labels(base, "x", chart.log)]
+    elif not style.legend:
+        layers.append(base.mark_point(size=40).encode(x=x, y=y, opacity=alt.value(0)))
+    labels = _labels(base, "x", chart.log)
+    return [*layers, *(labels[-1:] if steps else labels)]
 
 
 _DRAWN = {

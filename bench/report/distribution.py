@@ -36,18 +36,20 @@ def by_percentile(repeats: Sequence[Measurement], timeout: float) -> dict[str, A
 
 def by_rate(repeats: Sequence[Measurement], timeout: float) -> dict[str, Any] | None:
     """The 99th percentile at each rate that was tried, in all repeats; None without such steps."""
-    steps = sorted((step for one in repeats for step in one.steps), key=lambda step: step.rate)
+    steps = [
+        (one.repeat, step)
+        for one in repeats
+        for step in sorted(one.steps, key=lambda step: step.rate)
+    ]
     if not steps:
         return None
-    times = [timeout * 1e3 if step.p99 is None else step.p99 for step in steps]
-    curve = _curve([step.rate for step in steps], times, [step.p99 is None for step in steps])
-    return curve | {"held": [step.held for step in steps]}
+    times = [timeout * 1e3 if step.p99 is None else step.p99 for _, step in steps]
+    curve = _curve([step.rate for _, step in steps], times, [step.p99 is None for _, step in steps])
+    return curve | {
+        "held": [step.held for _, step in steps],
+        "repeat": [repeat for repeat, _ in steps],
+    }
 
 
 def _curve(x: Sequence[float], times: Sequence[float], over: Sequence[bool]) -> dict[str, Any]:
-    return {
-        "x": list(x),
-        "value": [float(f"{time:.4g}") for time in times],
-        "over": list(over),
-        "top": max(times),
-    }
+    return {"x": list(x), "value": [float(f"{time:.4g}") for time in times], "over": list(over)}

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 
 from bench.figures import Row
 from bench.report.section import Section
@@ -22,9 +23,9 @@ class Column:
         name = self.section.ranked.name
         rows = self.section.first_rows
         return {
-            target: row.estimates[name].value
+            target: value
             for target, row in rows.items()
-            if name in row.estimates
+            if (value := row.value(name)) is not None and isfinite(value)
         }
 
     @cached_property
@@ -81,9 +82,7 @@ class Table:
         return dict(sorted(found.items(), key=lambda item: (-self._typical(item[0]), item[0])))
 
     def _typical(self, target: str) -> float:
-        shares = [
-            share for column in self.columns if (share := column.share(target)) is not None
-        ]
+        shares = [share for column in self.columns if (share := column.share(target)) is not None]
         return statistics.median(shares) if shares else 0
 
     @property

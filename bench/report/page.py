@@ -10,6 +10,7 @@ from typing import Any
 import vl_convert
 
 from bench import words
+from bench.caveats import placement
 from bench.figures import FIGURES
 from bench.report.behaviours import risks
 from bench.report.code import Code, commit_of
@@ -86,6 +87,7 @@ def _workload_page(
         "columns_of": _columns_of,
         "open_loop": lambda section: section.run.workload.load.model in OPEN,
         "times": TIMES,
+        "placement": placement,
         "drawn": drawn,
         "data": {
             "specs": specs,
@@ -138,24 +140,31 @@ def _head_of(section: Section) -> str:
 def _columns_of(section: Section) -> dict[str, dict[str, str]]:
     """The columns of a table of figures, by group."""
     model = section.run.workload.load.model
-    ranked = (row.estimates.get(section.ranked.name) for row in section.rows)
-    interval = next((_RANGES[one.kind] for one in ranked if one), "")
-    rate = {"capacity": "Capacity, requests/s"}.get(model, "Requests per second")
+    ranked = section.ranked.name
+    kinds = [row.estimates[ranked].kind for row in section.rows if ranked in row.estimates]
     columns = {
-        rate: {"rate": "rate"},
+        "Capacity, requests/s" if model == "capacity" else "Requests per second": {"rate": "rate"},
         f"{times_name(model)}, ms": {"p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"},
         "Failed": {"failed": "requests"},
         "CPU µs per request": {
             "cpu": "server",
             "database_cpu": "database",
+            "upstream_cpu": "upstream",
             "generator_cpu": "generator",
         },
         "Memory (PSS), MB": {"rest": "at rest", "peak": "peak"},
     }
-    for names in columns.values():
-        if section.ranked.name in names:
-            names[section.ranked.name] += interval
-    return columns
+    known = {name for row in section.rows for name in row.estimates}
+    beside = _RANGES[kinds[0]] if kinds else ""
+    return {
+        group: {
+            name: title + (beside if name == ranked else "")
+            for name, title in names.items()
+            if name in known
+        }
+        for group, names in columns.items()
+        if known.intersection(names)
+    }
 
 
 @cache

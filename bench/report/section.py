@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from bench import words
 from bench.caveats import caveats
-from bench.figures import Figure, Row, rows_of
+from bench.figures import Figure, Row, ranking, rows_of
 from bench.report.charts import Chart, Values, charts_of, values_of
-from bench.report.wording import TIMES, level_text, machine_text, ranked_by, title_of
+from bench.report.wording import level_text, machine_text
 from bench.result import Measurement, Run
 
 _RESERVED = {"index", "behaviours"}
@@ -47,7 +47,7 @@ class Section:
     @property
     def ranked(self) -> Figure:
         """The figure that its servers are ranked by."""
-        return ranked_by(self.run.workload.load.model)
+        return ranking(self.run.workload.load)
 
     @property
     def first_rows(self) -> dict[str, Row]:
@@ -62,26 +62,11 @@ class Section:
     def caveats(self) -> list[str]:
         """Why its figures may not hold elsewhere, or at all."""
         found = caveats(self.run)
-        if self.run.quick:
-            found.append(
-                "This run was a quick one, too short to rely on: it shows that measuring works, "
-                "not how fast servers are."
-            )
-        if not self.run.complete:
-            done = words.number(len(self.run.measurements))
-            found.append(
-                f"This run is incomplete: {done} of {words.number(self.planned)} turns were "
-                "measured."
-            )
         if self.run.workload.repeats == 1:
-            found.append("Everything was measured once, so that servers cannot be ranked.")
+            found.append("measured once: without repeats, servers cannot be ranked")
         if self.run.project.endswith("+"):
-            found.append("The code had changes that are in no commit.")
+            found.append("the code had changes that are in no commit")
         return found
-
-    def title_of(self, figure: Figure) -> str:
-        """The title of a figure of this run."""
-        return title_of(figure, self.run.workload.load.model)
 
     def level_text(self, level: float) -> str:
         """A level with its unit."""
@@ -134,12 +119,8 @@ class Section:
 
     def text(self, row: Row, name: str) -> str:
         """A figure of a row."""
-        estimate = row.estimates.get(name)
-        if estimate is None:
-            answered = any(one.latency for one in self._repeats(row))
-            return "over the timeout" if name in TIMES and answered else words.figure_text(None)
         unit = " %" if name == "failed" and row.errors.total else ""
-        return f"{words.figure_text(estimate.value)}{unit}"
+        return f"{words.figure_text(row.value(name))}{unit}"
 
     def has_picture(self, chart: Chart) -> bool:
         """Whether a chart has anything to show initially."""

@@ -1,17 +1,12 @@
 """Names of figures and loads, which depend on the load model."""
 
-from bench.figures import FIGURES, Figure
+from bench.figures import Figure
 from bench.result import Machine
-from bench.workload import OPEN, UNITS, Load, Model
 from bench.words import at_level, figure_text
+from bench.workload import OPEN, UNITS, Load, Model
 
 TIMES = {"p50": "median", "p99": "99th percentile", "p99_9": "99.9th percentile", "max": "longest"}
 """The figures that are response times."""
-
-
-def ranked_by(model: Model) -> Figure:
-    """The figure that servers are ranked by."""
-    return FIGURES["p99" if model == "constant rate" else "rate"]
 
 
 def times_name(model: Model) -> str:
