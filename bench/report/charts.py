@@ -89,19 +89,19 @@ class Chart:
 def charts_of(run: Run, rows: Sequence[Row], values: Values) -> list[Chart]:
     """The charts for which a run has data."""
     load = run.workload.load
-    charts = [_chart("bars", name, run, rows) for name in (ranking(load).name, "cpu")]
+    charts = [_chart("bars", name, run, values) for name in (ranking(load).name, "cpu")]
     times = times_name(load.model)
-    nines = [0, *(-log10(1 - share) for share in (0.5, 0.9, 0.95, 0.99, 0.999))]
-    axis = alt.Axis(values=nines, grid=False, labelExpr=_PERCENTILES, labelFlush=False)
-    x = alt.X("x:Q", title=None, scale=alt.Scale(domain=[0, NINES[-1]]), axis=axis)
-    title = f"{times} by percentile"
-    charts.append(Chart("percentiles", "percentiles", title, "ms", x=x, log=True))
     rates = [step.rate for one in run.measurements for step in one.steps]
     kind: Any = "log" if rates and max(rates) > _WIDE * min(rates) else "linear"
     scale = alt.Scale(type=kind, zero=False if kind == "linear" else alt.Undefined, nice=False)
     x = alt.X("x:Q", title="requests/s", axis=_axis(labelOverlap=True), scale=scale)
     title = f"{times}, {TIMES['p99']}, at the rates that were tried"
     charts.append(Chart("steps", "steps", title, "ms", x=x, log=True))
+    nines = [0, *(-log10(1 - share) for share in (0.5, 0.9, 0.95, 0.99, 0.999))]
+    axis = alt.Axis(values=nines, grid=False, labelExpr=_PERCENTILES, labelFlush=False)
+    x = alt.X("x:Q", title=None, scale=alt.Scale(domain=[0, NINES[-1]]), axis=axis)
+    title = f"{times} by percentile"
+    charts.append(Chart("percentiles", "percentiles", title, "ms", x=x, log=True))
     levels = sorted(load.levels)
     if len(levels) > 1:
         x = _levels_axis(levels, levels_title(load.model))
@@ -109,27 +109,28 @@ def charts_of(run: Run, rows: Sequence[Row], values: Values) -> list[Chart]:
         names = ["rate", "p99", *failed, "cpu", "peak"]
         if load.model == "constant rate":
             names = ["p99", "rate", *failed, "cpu", "peak"]
-        charts += [_chart("levels", name, run, rows, x) for name in names]
+        charts += [_chart("levels", name, run, values, x) for name in names]
     cases = [case.name for case in run.workload.case]
     if len(cases) > 1:
         axis = alt.Axis(title=None, labelAngle=0, labelExpr=_CASE_LINES)
         x = alt.X("case:N", sort=cases, scale=alt.Scale(padding=0.15), axis=axis)
         names = ["rate", "p99", "cpu", "peak"]
-        charts += [_chart("cases", name, run, rows, x) for name in names]
+        charts += [_chart("cases", name, run, values, x) for name in names]
     return [chart for chart in charts if any(chart.figure in row["figures"] for row in values)]
 
 
-def _chart(kind: Kind, name: str, run: Run, rows: Sequence[Row], x: alt.X | None = None) -> Chart:
+def _chart(kind: Kind, name: str, run: Run, values: Values, x: alt.X | None = None) -> Chart:
     figure = FIGURES[name]
     title, descending = title_of(figure, run.workload.load.model), figure.better == "more"
-    return Chart(kind, name, title, figure.unit, descending, x, x is not None and _wide(rows, name))
+    return Chart(
+        kind, name, title, figure.unit, descending, x, x is not None and _wide(values, name)
+    )
 
 
-def _wide(rows: Sequence[Row], name: str) -> bool:
+def _wide(values: Values, name: str) -> bool:
     """Whether curves need a logarithmic scale instead of one from zero."""
-    found = [row.estimates[name] for row in rows if name in row.estimates]
-    values = [value for one in found for value in one.values if isfinite(value)]
-    return bool(values) and 0 < min(values) * _WIDE < max(values)
+    found = [row[bound] for row in of_figure(values, name) for bound in ("low", "high")]
+    return bool(found) and 0 < min(found) * _WIDE < max(found)
 
 
 def values_of(run: Run, rows: Sequence[Row]) -> Values:
@@ -203,7 +204,13 @@ def _bars(chart: Chart, style: Style) -> list[alt.Chart]:
         y=alt.Y(
             "target:N",
             sort=alt.EncodingSortField("value", op="max", order=order),
-            axis=alt.Axis(title=None, ticks=False, domain=False, labelLimit=alt.expr(_NAME_LIMIT)),
+            axis=alt.Axis(
+                title=None,
+                ticks=False,
+                domain=False,
+                labelPadding=6,
+                labelLimit=alt.expr(_NAME_LIMIT),
+            ),
         ),
         opacity=_LIT.then(alt.value(1)).otherwise(alt.value(0.15)),
         tooltip="tooltip:N",

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -88,6 +89,7 @@ def _workload_page(
         "open_loop": lambda section: section.run.workload.load.model in OPEN,
         "times": TIMES,
         "placement": placement,
+        "infinite": math.inf,
         "drawn": drawn,
         "data": {
             "specs": specs,
