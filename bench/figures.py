@@ -1,15 +1,18 @@
 """Combines the measurements of a run into one row per server, case and level."""
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
 
+from bench.blocks import Table
 from bench.result import Errors, Measurement, Run
-from bench.statistics import Estimate, estimate
+from bench.statistics import ERROR, Estimate, Ratio
 from bench.words import listed
+from bench.workload import Load
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -34,7 +37,13 @@ def _share(failed: int, answered: int) -> float | None:
 
 
 def _latency(percentile: str) -> Callable[[Measurement], float | None]:
-    return lambda one: getattr(one.latency, percentile) if one.latency else None
+    def milliseconds(one: Measurement) -> float | None:
+        if one.latency is None:
+            return None
+        value: float | None = getattr(one.latency, percentile)
+        return math.inf if value is None else value
+
+    return milliseconds
 
 
 def _cpu(of: str) -> Callable[[Measurement], float | None]:
@@ -50,16 +59,29 @@ FIGURES = {
     for one in (
         Figure("rate", "Requests per second", "requests/s", lambda one: one.rate, "more"),
         Figure("p50", "Median latency", "ms", _latency("p50")),
+        Figure("p90", "Latency, 90th percentile", "ms", _latency("p90")),
+        Figure("p95", "Latency, 95th percentile", "ms", _latency("p95")),
         Figure("p99", "Latency, 99th percentile", "ms", _latency("p99")),
+        Figure("p99_9", "Latency, 99.9th percentile", "ms", _latency("p99_9")),
         Figure("max", "Longest latency", "ms", _latency("max")),
         Figure("failed", "Failed requests", "%", _failed),
         Figure("cpu", "CPU time of the server", "µs/request", _cpu("server")),
         Figure("database_cpu", "CPU time of the database", "µs/request", _cpu("database")),
+        Figure("upstream_cpu", "CPU time of the upstream", "µs/request", _cpu("upstream")),
         Figure("generator_cpu", "CPU time of the load generator", "µs/request", _cpu("generator")),
         Figure("rest", "Memory at rest", "MB", lambda one: one.memory.rest / 1e6),
         Figure("peak", "Memory at its peak", "MB", lambda one: one.memory.peak / 1e6),
     )
 }
+
+
+def ranking(load: Load) -> Figure:
+    """The figure that servers are ranked by.
+
+    At a constant rate every server that keeps up has the same requests/s, so p99 ranks them. Other
+    latencies never do: in the closed model they follow from requests/s.
+    """
+    return FIGURES["p99" if load.model == "constant rate" else "rate"]
 
 
 @dataclass(frozen=True)
@@ -76,68 +98,104 @@ class Row:
     """Of all repeats."""
     warnings: list[str]
     tied: str
-    """The letters of its groups: servers with a common letter have overlapping intervals of
-    requests/s."""
+    """The letters of its groups: servers with a common letter are not told apart by the ranking
+    figure."""
+    relative: Ratio | None
+    """The ranking figure, divided by that of the first row of its case and level; None if nothing
+    is known of the noise."""
 
-    def median(self, figure: str) -> float | None:
-        """The median of a figure; None if it is unknown."""
+    def value(self, figure: str) -> float | None:
+        """A figure; None if it is unknown."""
         found = self.estimates.get(figure)
-        return found.median if found else None
+        return found.value if found else None
 
 
 def rows_of(run: Run) -> list[Row]:
-    """All rows: in the workload's order of cases and levels, then by falling rate."""
-    measured: dict[tuple[str, float], dict[str, list[Measurement]]]
-    measured = defaultdict(lambda: defaultdict(list))
-    for one in run.measurements:
-        measured[one.case, one.level][one.target].append(one)
-    cases = [case.name for case in run.workload.case]
-    rows = []
-    for case, level in sorted(measured, key=lambda key: (cases.index(key[0]), key[1])):
-        found = measured[case, level]
-        rates = {name: estimate([one.rate for one in repeats]) for name, repeats in found.items()}
-        letters = tied(rates)
-        for target in sorted(rates, key=lambda name: -rates[name].median):
-            rows.append(_row(found[target], letters[target]))
-    return rows
+    """All rows: in the workload's order of cases and levels, then from the best server on.
 
-
-def tied(rates: dict[str, Estimate]) -> dict[str, str]:
-    """The letters of each server's groups; empty if it is not tied with another.
-
-    A group is a maximal set of servers whose intervals all overlap. Such intervals have a point in
-    common: the highest of their lower bounds. A server can be in several groups.
+    The 95% of intervals and of letters are those of the whole run: of a run in which all servers
+    are equal, at most 5% name any difference. Each case and level has its share of the 5%
+    (Bonferroni).
     """
-    lows = sorted({rate.low for rate in rates.values() if rate.low is not None}, reverse=True)
-    groups: list[set[str]] = []
-    for point in [Estimate(low, low, low, 1) for low in lows] or rates.values():
-        group = {name for name, rate in rates.items() if rate.overlaps(point)}
-        if len(group) > 1 and not any(group <= other for other in groups):
-            groups.append(group)
-    return {
-        name: " ".join(_letter(at) for at, group in enumerate(groups) if name in group)
-        for name in rates
+    measured = measured_by_table(run)
+    load = run.workload.load
+    cases = [case.name for case in run.workload.case]
+    error = ERROR / (len(cases) * len(load.levels))
+    keys = sorted(measured, key=lambda key: (cases.index(key[0]), key[1]))
+    return [row for key in keys for row in _rows(measured[key], load, error)]
+
+
+def measured_by_table(run: Run) -> dict[tuple[str, float], dict[str, list[Measurement]]]:
+    """The measurements of each server, by case and level."""
+    found: dict[tuple[str, float], dict[str, list[Measurement]]] = {}
+    for one in run.measurements:
+        found.setdefault((one.case, one.level), {}).setdefault(one.target, []).append(one)
+    return found
+
+
+def _rows(measured: dict[str, list[Measurement]], load: Load, error: float) -> list[Row]:
+    """The rows of a case and level."""
+    tables = {
+        name: Table(values, error, most_of(figure, load))
+        for name, figure in FIGURES.items()
+        if name != "failed" and (values := values_by_server(measured, figure))
     }
+    ranked = ranking(load)
+    rows = []
+    for target, repeats in measured.items():
+        estimates = {
+            name: table.estimate(target) for name, table in tables.items() if target in table
+        }
+        rows.append(_row(repeats, estimates))
+    table = tables.get(ranked.name)
+    ordered = sorted(rows, key=lambda row: _place(row, ranked))
+    if table is None:
+        return ordered
+    judged = [row.target for row in ordered if ranked.name in row.estimates]
+    tied = table.letters(judged)
+    return [
+        replace(row, tied=tied[row.target], relative=table.ratio(row.target, judged[0]))
+        if row.target in tied
+        else row
+        for row in ordered
+    ]
 
 
-def _letter(at: int) -> str:
-    return (_letter(at // 26 - 1) if at >= 26 else "") + chr(ord("A") + at % 26)
+def values_by_server(
+    measured: dict[str, list[Measurement]], figure: Figure
+) -> dict[str, dict[int, float]]:
+    """A figure's values, by server and repeat; unknown ones are absent."""
+    found = {
+        target: {one.repeat: value for one in repeats if (value := figure.of(one)) is not None}
+        for target, repeats in measured.items()
+    }
+    return {target: values for target, values in found.items() if values}
 
 
-def _row(repeats: list[Measurement], letters: str) -> Row:
+def most_of(figure: Figure, load: Load) -> float:
+    """The value that a latency over the timeout at least has."""
+    return load.timeout * 1e3 if figure.unit == "ms" else math.inf
+
+
+def _place(row: Row, ranked: Figure) -> tuple[float, str]:
+    value = row.value(ranked.name)
+    if value is None:
+        return math.inf, row.target
+    return -value if ranked.better == "more" else value, row.target
+
+
+def _row(repeats: list[Measurement], estimates: dict[str, Estimate]) -> Row:
     first = repeats[0]
-    estimates = {}
-    for name, figure in FIGURES.items():
-        values = [value for one in repeats if (value := figure.of(one)) is not None]
-        if values:
-            estimates[name] = estimate(values)
     errors = Errors(
         **{kind: sum(getattr(one.errors, kind) for one in repeats) for kind in Errors.model_fields}
     )
+    shares = [share for one in repeats if (share := _failed(one)) is not None]
     share = _share(errors.total, sum(one.requests for one in repeats))
     if share is not None:
-        # Over all requests: a median of three repeats would hide the errors of one.
-        estimates["failed"] = Estimate(share, None, None, len(repeats))
+        # Over all requests: a median of repeats would hide the errors of one.
+        kind: Literal["range", "single"] = "range" if len(shares) > 1 else "single"
+        failed = Estimate(share, min(shares), max(shares), kind, tuple(shares))
+        estimates = {**estimates, "failed": failed}
     return Row(
         target=first.target,
         case=first.case,
@@ -146,7 +204,8 @@ def _row(repeats: list[Measurement], letters: str) -> Row:
         estimates=estimates,
         errors=errors,
         warnings=_warnings(repeats),
-        tied=letters,
+        tied="",
+        relative=None,
     )
 
 

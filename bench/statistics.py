@@ -1,48 +1,107 @@
-"""The median of repeats, and its confidence interval."""
+"""Estimates of one server's figure, and the ratio of a figure between two runs.
 
-import random
+:mod:`bench.blocks` compares the servers of one run.
+"""
+
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from typing import Literal
 
-_RESAMPLES = 5_000
-_SEED = 1
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom, ttest_ind
+
+ERROR = 0.05
+"""The share of runs in which any of the intervals may be wrong: 95% intervals."""
+
+ROUNDING = 1e-9
+"""Differences of logarithms below this are not noise, but rounding."""
+
+Kind = Literal["interval", "range", "single"]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A median with its 95% interval; a single repeat has none."""
+    """A figure of one server over its repeats.
 
-    median: float
-    low: float | None
-    high: float | None
-    repeats: int
+    ``low`` and ``high`` depend on the kind:
 
-    def overlaps(self, other: "Estimate") -> bool:
-        """Whether the two cannot be distinguished: their intervals overlap, or one has none."""
-        if self.low is None or self.high is None or other.low is None or other.high is None:
-            return True
-        return self.low <= other.high and other.low <= self.high
-
-
-def estimate(values: Sequence[float]) -> Estimate:
-    """The median of the repeats, with its percentile bootstrap interval.
-
-    Efron and Tibshirani, An Introduction to the Bootstrap (1993), chapter 13. The resampling is
-    seeded: the same values always give the same interval.
+    - ``interval``: a 95% interval, simultaneous over the servers and tables of a run;
+    - ``range``: the lowest and the highest repeat, where the design cannot give an interval;
+    - ``single``: the only repeat.
     """
-    if len(values) < 2:
-        return Estimate(values[0], None, None, len(values))
+
+    value: float
+    low: float
+    high: float
+    kind: Kind
+    values: tuple[float, ...]
+    """Of each repeat; infinite where a latency is over the timeout."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def differs(self) -> bool:
+        """Whether the interval excludes 1."""
+        return not self.low <= 1 <= self.high
+
+
+def alone(values: Sequence[float], error: float = ERROR) -> Estimate:
+    """The median of repeats that share no noise with other servers, so that nothing is pooled.
+
+    Its interval is distribution-free, between two ranks. It exists from six repeats on, if a
+    single one is shown (Georges, Buytaert and Eeckhout, Statistically rigorous Java performance
+    evaluation, 2007, warn against normal intervals of few repeats); below, this is the range.
+    """
     ordered = sorted(values)
-    medians = sorted((ordered[a] + ordered[b]) / 2 for a, b in _middles(len(values)))
-    low, high = medians[round(0.025 * _RESAMPLES)], medians[round(0.975 * _RESAMPLES) - 1]
-    return Estimate(statistics.median(values), low, high, len(values))
+    rank = int(binom.ppf(error / 2, len(values), 0.5))
+    kind: Kind = "single" if len(values) == 1 else "interval" if rank else "range"
+    low, high = ordered[max(rank, 1) - 1], ordered[-max(rank, 1)]
+    return Estimate(statistics.median(values), low, high, kind, tuple(values))
 
 
-@cache
-def _middles(count: int) -> list[tuple[int, int]]:
-    """The two middle ranks of each resample of ``count`` sorted values."""
-    draw = random.Random(_SEED)
-    drawn = (sorted(draw.choices(range(count), k=count)) for _ in range(_RESAMPLES))
-    return [(one[(count - 1) // 2], one[count // 2]) for one in drawn]
+def between_runs(
+    before: Sequence[float], after: Sequence[float], error: float = ERROR
+) -> Ratio | None:
+    """The ratio after/before of the geometric means of a figure's repeats in two runs.
+
+    Repeats of two runs are not the same blocks, so nothing cancels: by Welch's t-test on the
+    logarithms, the interval includes the noise within and between the blocks of each run. It
+    cannot include a change of the machine from one run to the other, of which there is a single
+    observation (Kalibera and Jones, Rigorous benchmarking in reasonable time, 2013: repeat at the
+    highest level that varies).
+
+    None if a run has fewer than two repeats.
+    """
+    if min(len(before), len(after)) < 2:
+        return None
+    old, new = np.log(before), np.log(after)
+    middle = float(new.mean() - old.mean())
+    if max(np.ptp(old), np.ptp(new)) < ROUNDING:
+        only = math.exp(middle) if abs(middle) > ROUNDING else 1.0
+        return Ratio(only, only, only)
+    found = ttest_ind(new, old, equal_var=False).confidence_interval(1 - error)
+    return Ratio(math.exp(middle), math.exp(found.low), math.exp(found.high))
+
+
+def bounded(values: NDArray[np.float64], most: float) -> NDArray[np.float64]:
+    """The values, changed so that each has a logarithm.
+
+    A value over the timeout counts as the longest value, ``most`` or longer; a zero as half of the
+    lowest positive value. Both make a difference smaller than it is.
+    """
+    finite = values[np.isfinite(values)]
+    positive = finite[finite > 0]
+    longest = max([*finite, most]) if math.isfinite(most) else max(finite, default=1.0)
+    least = float(positive.min()) / 2 if positive.size else 1.0
+    changed: NDArray[np.float64] = np.where(np.isposinf(values), longest, values)
+    return np.where(changed <= 0, least, changed)

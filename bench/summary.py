@@ -1,42 +1,63 @@
 """Prints the figures of a run to the terminal."""
 
+from collections.abc import Sequence
 from itertools import groupby
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bench.figures import FIGURES, Row, rows_of
+from bench.figures import FIGURES, Row, ranking, rows_of
 from bench.result import Run
-from bench.words import at_level, interval_text
+from bench.words import at_level, interval_text, kinds_words, ratio_text
+from bench.workload import OPEN, Load
 
-SHOWN = ("rate", "p50", "p99", "cpu", "peak")
-"""The figures that the summary shows."""
+_SHOWN = ("rate", "p50", "p99", "cpu", "peak")
+
+
+def shown(load: Load) -> list[str]:
+    """The figures that the summary shows, from the one that ranks."""
+    first = ranking(load).name
+    return [first, *(name for name in _SHOWN if name != first)]
+
+
+def column(figure: str, load: Load) -> str:
+    """``p99 ms``; says so if the latency is a closed loop's, which leaves out waiting to send."""
+    unit = FIGURES[figure].unit
+    return f"{figure} {unit}{' (closed loop)' if unit == 'ms' and load.model not in OPEN else ''}"
 
 
 def show(run: Run, console: Console) -> None:
     """Print a table for each case and level, with its warnings, and then the failures."""
-    for (case, level), rows in groupby(rows_of(run), key=lambda row: (row.case, row.level)):
+    rows = rows_of(run)
+    for (case, level), group in groupby(rows, key=lambda row: (row.case, row.level)):
         title = f"\n{run.workload_name}, {case}, {at_level(run.workload.load, level)}"
         console.print(Text(title, style="bold"))
-        _show_group(list(rows), console)
+        _show_group(list(group), run.workload.load, console)
+    if rows:
+        kinds = {
+            row.estimates[name].kind for row in rows for name in _SHOWN if name in row.estimates
+        }
+        console.print(Text(f"\n{kinds_words(kinds)}", style="dim"), soft_wrap=True)
     for failure in run.failures:
         console.print(Text(f"\nFAILED  {failure.target}: {failure.why}", style="red"))
 
 
-def _show_group(rows: list[Row], console: Console) -> None:
+def _show_group(rows: Sequence[Row], load: Load, console: Console) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("server", no_wrap=True)
-    for name in SHOWN:
-        unit = FIGURES[name].unit
-        table.add_column(f"{name} {unit}", justify="right", no_wrap=True)
+    names = shown(load)
+    for name in names:
+        table.add_column(column(name, load), justify="right", no_wrap=True)
     table.add_column("errors", justify="right")
+    table.add_column("ratio to first", justify="right", no_wrap=True)
     table.add_column("tied")
     for row in rows:
         table.add_row(
             f"{row.target}{' !' if row.warnings else ''}",
-            *(interval_text(row.estimates.get(name)) for name in SHOWN),
+            *(interval_text(row.estimates.get(name)) for name in names),
             str(row.errors.total),
+            ratio_text(row.relative),
             row.tied,
         )
     console.print(table)

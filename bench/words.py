@@ -1,9 +1,9 @@
 """Numbers and loads as text for people."""
 
-from collections.abc import Iterable
-from math import floor, log10
+from collections.abc import Collection, Iterable
+from math import floor, isinf, log10
 
-from bench.statistics import Estimate
+from bench.statistics import Estimate, Kind, Ratio
 from bench.workload import UNITS, Case, Load, Settings
 
 
@@ -11,6 +11,8 @@ def figure_text(value: float | None) -> str:
     """At least three significant digits, with thousands separators; a dash if unknown."""
     if value is None:
         return "–"
+    if isinf(value):
+        return "over the timeout"
     if value == 0:
         return "0"
     places = max(0, 2 - floor(log10(abs(value))))
@@ -18,13 +20,39 @@ def figure_text(value: float | None) -> str:
 
 
 def interval_text(estimate: Estimate | None) -> str:
-    """``4,100 (4,020 to 4,190)``; unknown parts are left out."""
+    """``4,100 (4,020 to 4,190)`` for an interval, ``4,100 [4,020 to 4,190]`` for the lowest and
+    the highest repeat; a single repeat and an unknown figure have neither."""
     if estimate is None:
         return "–"
-    median = figure_text(estimate.median)
-    if estimate.low is None or estimate.high is None:
-        return median
-    return f"{median} ({figure_text(estimate.low)} to {figure_text(estimate.high)})"
+    value = figure_text(estimate.value)
+    if estimate.kind == "single" or isinf(estimate.low):
+        return value
+    low, high = figure_text(estimate.low), figure_text(estimate.high)
+    return (
+        f"{value} ({low} to {high})"
+        if estimate.kind == "interval"
+        else f"{value} [{low} to {high}]"
+    )
+
+
+def ratio_text(ratio: Ratio | None) -> str:
+    """``0.93 (0.90 to 0.97)``; a dash if nothing is known of the noise."""
+    if ratio is None:
+        return "–"
+    return f"{ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"
+
+
+def kinds_words(kinds: Collection[Kind]) -> str:
+    """What the figures of a run have beside them."""
+    if "interval" in kinds:
+        words = (
+            "( to ): 95% intervals, simultaneous over the servers, cases and levels of this run; "
+            "they compare servers within it. Servers with a common letter are not told apart."
+        )
+        return f"{words} [ to ]: lowest to highest repeat." if "range" in kinds else words
+    if "range" in kinds:
+        return "[ to ]: lowest to highest repeat; too few for intervals."
+    return "Measured once: servers cannot be ranked."
 
 
 def number(value: float) -> str:

@@ -196,29 +196,6 @@ def test_a_quick_bench_of_two_servers(tmp_path: Path, chromium: Browser) -> None
     page.context.close()
 
 
-def test_compare_finds_a_regression(
-    tmp_path: Path, backing: Services, wrong: Target, faults: Path
-) -> None:
-    require_conformance([wrong])
-    made = measured(wrong, backing, workload("/index", [5]))
-    slower = made.model_copy(deep=True)
-    for one in slower.measurements:
-        one.rate /= 2
-    paths = []
-    for name, one_run in (("before", made), ("after", slower)):
-        path = tmp_path / f"{name}.json"
-        path.write_text(one_run.model_dump_json())
-        paths.append(str(path))
-    done = run("compare", *paths)
-    assert done.returncode == 1
-    assert re.search(r"rate requests/s .* worse", done.stdout)
-    assert run("compare", *reversed(paths)).returncode == 0
-    (tmp_path / "other.json").write_text('{"schema_version": 1}')
-    refused = run("compare", paths[0], str(tmp_path / "other.json"))
-    assert refused.returncode == 2
-    assert "schema_version is 1" in refused.stderr
-
-
 def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     arguments = ["./just", "bench", "text", "--quick", "--repeats", "4", "tornado"]
     with (tmp_path / "log").open("w") as log:

@@ -7,12 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from bench import result
-from bench.figures import rows_of, tied
+from bench.figures import rows_of
 from bench.report import files
 from bench.report.cli import main
 from bench.report.files import write_report
 from bench.result import write
-from bench.statistics import Estimate
 from harness.errors import UsageError
 from tests.runs import SERVERS, a_run
 
@@ -94,17 +93,8 @@ def test_without_names_it_shows_the_newest_complete_runs(
     assert "the one that was stopped" in both
 
 
-def test_the_intervals_of_a_group_all_overlap() -> None:
-    def between(low: float, high: float) -> Estimate:
-        return Estimate((low + high) / 2, low, high, 3)
-
-    rates = {"a": between(9, 10), "b": between(6, 9.5), "c": between(5, 6.5), "d": between(1, 2)}
-    assert tied(rates) == {"a": "A", "b": "A B", "c": "B", "d": ""}
-    assert tied(dict.fromkeys("ab", Estimate(1, None, None, 1))) == {"a": "A", "b": "A"}
-
-
 def test_errors_of_one_repeat_are_not_lost() -> None:
     rows = rows_of(a_run())
     crowded = next(row for row in rows if row.target == "flask/gunicorn" and row.level == 200)
     assert crowded.errors.timeout == 7
-    assert 0 < (crowded.median("failed") or 0) < 1
+    assert 0 < (crowded.value("failed") or 0) < 1

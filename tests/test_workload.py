@@ -7,7 +7,6 @@ import pytest
 
 from bench.plan import turns
 from bench.run import serving
-from bench.statistics import estimate
 from bench.workload import Case, Changes, load_workload, workload_names
 from harness.catalog import find_targets
 from harness.errors import UsageError
@@ -107,15 +106,3 @@ def test_an_unknown_workload_is_refused_with_the_nearest() -> None:
 def test_numbers_are_overridden(changes: dict[str, Any], field: str, value: object) -> None:
     workload = load_workload("text").changed(Changes.model_validate(changes))
     assert getattr(workload.load, field) == value
-
-
-def test_an_interval_contains_the_median_and_separates_different_rates() -> None:
-    slow, fast = estimate([10, 11, 12, 11, 10]), estimate([20, 21, 22, 21, 20])
-    assert slow.low is not None
-    assert slow.high is not None
-    assert slow.low <= slow.median <= slow.high
-    assert (slow.median, slow.low, slow.high) == (11, 10, 12)
-    assert not slow.overlaps(fast)
-    assert slow.overlaps(estimate([12, 13, 14]))
-    assert estimate([5.0]).low is None
-    assert estimate([5.0]).overlaps(slow), "a single repeat overlaps everything"
