@@ -18,6 +18,11 @@ class Column:
 
     section: Section
 
+    @property
+    def title(self) -> str:
+        """The workload's title."""
+        return self.section.run.workload.title
+
     @cached_property
     def _values(self) -> dict[str, float]:
         name = self.section.ranked.name
@@ -86,12 +91,12 @@ class Table:
         return statistics.median(shares) if shares else 0
 
     @property
-    def caveats(self) -> list[tuple[str, list[Section]]]:
-        """Caveats, and the sections that have them; an empty list if all have."""
-        found: dict[str, list[Section]] = defaultdict(list)
+    def caveats(self) -> list[tuple[str, list[str]]]:
+        """Caveats, and the workloads that have them; an empty list if all have."""
+        found: dict[str, list[str]] = defaultdict(list)
         for column in self.columns:
             for caveat in column.section.caveats:
-                found[caveat].append(column.section)
+                found[caveat].append(column.title)
         every = len(self.columns)
         return [
             (caveat, [] if len(having) == every else having) for caveat, having in found.items()

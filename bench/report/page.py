@@ -26,6 +26,7 @@ from bench.report.wording import (
     value_text,
 )
 from bench.result import ServerInfo
+from bench.statistics import Kind
 from bench.workload import OPEN
 from harness import pages
 
@@ -41,7 +42,20 @@ _CHART_GROUPS = {
     "As the load grows": ["levels"],
     "From case to case": ["cases"],
 }
-_RANGES = {"interval": ", 95% interval", "range": ", lowest to highest", "single": ""}
+_BESIDE: dict[Kind, tuple[str, str]] = {
+    "interval": (
+        ", 95% interval",
+        "A dot is a repeat, a line the 95% interval, simultaneous over all servers, loads and "
+        "cases of this run. Servers with a common letter cannot be told apart.",
+    ),
+    "range": (
+        ", lowest to highest",
+        "A dot is a repeat, a line goes from the lowest to the highest: there are too few for "
+        "intervals.",
+    ),
+    "single": ("", "A dot is the only repeat: servers cannot be ranked."),
+}
+"""What a figure has beside it: in the head of its column, and explained."""
 
 
 def overview_page(tables: Sequence[Table]) -> str:
@@ -86,6 +100,7 @@ def _workload_page(
         "vega": VEGA,
         "chart_groups": _CHART_GROUPS,
         "columns_of": _columns_of,
+        "legend_of": _legend_of,
         "open_loop": lambda section: section.run.workload.load.model in OPEN,
         "times": TIMES,
         "placement": placement,
@@ -143,7 +158,6 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
     """The columns of a table of figures, by group."""
     model = section.run.workload.load.model
     ranked = section.ranked.name
-    kinds = [row.estimates[ranked].kind for row in section.rows if ranked in row.estimates]
     columns = {
         "Capacity, requests/s" if model == "capacity" else "Requests per second": {"rate": "rate"},
         f"{times_name(model)}, ms": {"p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"},
@@ -157,7 +171,7 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
         "Memory (PSS), MB": {"rest": "at rest", "peak": "peak"},
     }
     known = {name for row in section.rows for name in row.estimates}
-    beside = _RANGES[kinds[0]] if kinds else ""
+    beside, _ = _BESIDE[_kind(section)]
     return {
         group: {
             name: title + (beside if name == ranked else "")
@@ -167,6 +181,17 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
         for group, names in columns.items()
         if known.intersection(names)
     }
+
+
+def _legend_of(section: Section) -> str:
+    return _BESIDE[_kind(section)][1]
+
+
+def _kind(section: Section) -> Kind:
+    """What most figures that servers are ranked by have beside them."""
+    ranked = section.ranked.name
+    kinds = [row.estimates[ranked].kind for row in section.rows if ranked in row.estimates]
+    return max(kinds, key=kinds.count, default="single")
 
 
 @cache

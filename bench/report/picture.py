@@ -11,11 +11,11 @@ from bench.report.wording import machine_text, share_text
 
 def draw_overview(table: Table) -> dict[str, Any]:
     """A chart of the servers' shares of the best, by workload."""
-    titles = [column.section.title for column in table.columns]
+    titles = [column.title for column in table.columns]
     values = [
         {
             "target": target,
-            "workload": column.section.title,
+            "workload": column.title,
             "share": share,
             "label": share_text(share),
             "tied": column.is_tied(target),

@@ -23,7 +23,8 @@ class Section:
     """Unique in the report, and safe in file names and links."""
     page: str
     """The name of its page: runs of the same workload share one."""
-    title: str
+    heading: str
+    """What distinguishes it on its page: the machine."""
     run: Run
     rows: list[Row]
     values: Values
@@ -136,8 +137,6 @@ class Section:
 
 def sections_of(runs: Sequence[Run]) -> list[Section]:
     """One section for each run."""
-    titles = [run.workload.title for run in runs]
-    machines = {run.machine.model_dump_json() for run in runs}
     sections: list[Section] = []
     for run in runs:
         page = re.sub(r"[^a-z0-9]+", "-", run.workload_name.lower()).strip("-") or "run"
@@ -146,11 +145,11 @@ def sections_of(runs: Sequence[Run]) -> list[Section]:
         name, names = page, {other.name for other in sections}
         while name in names:
             name += "-again"
-        title = run.workload.title
-        if titles.count(title) > 1:
-            title += f" ({machine_text(run.machine) if len(machines) > 1 else run.id})"
+        heading = machine_text(run.machine)
+        if heading in [other.heading for other in sections if other.page == page]:
+            heading += f" ({run.id})"
         rows = rows_of(run)
         values = values_of(run, rows)
         charts = charts_of(run, rows, values)
-        sections.append(Section(name, page, title, run, rows, values, charts))
+        sections.append(Section(name, page, heading, run, rows, values, charts))
     return sections
