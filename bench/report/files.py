@@ -1,5 +1,6 @@
 """The report's folder: its pages, and under ``data/`` all that belongs to them."""
 
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from harness.errors import UsageError
 
 PAGE = "index.html"
 DATA = "data"
+_COUNTED = re.compile(r"\bclip\d+\b")
 _OURS = 'content="reference-servers '
 """In the ``generator`` of all pages that tasks write."""
 
@@ -82,10 +84,17 @@ def _draw(folder: Path, section: Section, *, png: bool) -> None:
 
 
 def _picture(path: Path, spec: dict[str, object], *, png: bool) -> None:
-    svg = vl_convert.vegalite_to_svg(spec)
+    svg = _numbered(vl_convert.vegalite_to_svg(spec))
     path.with_suffix(".svg").write_text(svg, encoding="utf-8")
     if png:
         path.with_suffix(".png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
+
+
+def _numbered(svg: str) -> str:
+    """An image with its own numbers in its names: they count on from image to image."""
+    names = dict.fromkeys(_COUNTED.findall(svg))
+    numbers = {name: f"{name.rstrip('0123456789')}{at}" for at, name in enumerate(names)}
+    return _COUNTED.sub(lambda found: numbers[found[0]], svg)
 
 
 def _require_ours(folder: Path) -> None:
