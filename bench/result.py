@@ -251,6 +251,10 @@ class ServerInfo(_Model):
     """Where it ran, if the user started it there."""
     machine: Machine | None = None
     """Its machine, if that is another one and could be read."""
+    lines: int | None = None
+    """Its lines of code and configuration."""
+    drivers: dict[str, str] = {}
+    """Its drivers, by database."""
 
 
 class Failure(_Model):

@@ -18,6 +18,7 @@ from conformance.verdict import passed_as, state_of
 from harness.catalog import Target
 from harness.console import say
 from harness.errors import TaskError, UsageError
+from harness.lines import count_lines
 from harness.paths import ROOT
 from harness.services import Services
 from harness.versions import dependencies
@@ -142,6 +143,12 @@ def _info(target: Target, fingerprint: str, elsewhere: Elsewhere | None) -> Serv
         versions={} if elsewhere else dependencies(target.server),
         address=elsewhere.url if elsewhere else "",
         machine=elsewhere.agent.machine if elsewhere and elsewhere.agent else None,
+        lines=count_lines(target.server),
+        drivers={
+            name: driver
+            for name, driver in (("MongoDB", manifest.mongodb), ("PostgreSQL", manifest.sql))
+            if driver
+        },
     )
 
 

@@ -9,8 +9,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 
-def render(folder: Path, values: Mapping[str, object], libraries: Sequence[str] = ()) -> str:
-    """Render a folder's ``template.html.jinja`` with its ``style.css`` and ``page.js``.
+def render(
+    folder: Path,
+    values: Mapping[str, object],
+    libraries: Sequence[str] = (),
+    *,
+    template: str = "template.html.jinja",
+    script: str = "page.js",
+) -> str:
+    """Render a folder's template with its ``style.css`` and script.
 
     Besides ``values``, the template gets ``style``, ``scripts`` (``libraries`` first) and
     ``policy``: the scripts' digests, for a Content-Security-Policy that allows no others.
@@ -22,9 +29,9 @@ def render(folder: Path, values: Mapping[str, object], libraries: Sequence[str] 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    own = (folder / "page.js").read_text(encoding="utf-8")
+    own = (folder / script).read_text(encoding="utf-8")
     scripts = [_script(text) for text in [*libraries, own]]
-    return environment.get_template("template.html.jinja").render(
+    return environment.get_template(template).render(
         values,
         style=Markup((folder / "style.css").read_text(encoding="utf-8")),  # noqa: S704
         scripts=[text for text, _ in scripts],

@@ -1,5 +1,9 @@
 """A sample run for reports, with an example of everything that can happen."""
 
+from functools import cache
+
+from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
+
 from bench.result import (
     Checked,
     Cpu,
@@ -11,8 +15,9 @@ from bench.result import (
     Memory,
     Run,
     ServerInfo,
+    Step,
 )
-from bench.workload import Case, Changes, Load, Workload
+from bench.workload import Case, Changes, Load, Model, Workload
 
 SERVERS = {
     "flask/gunicorn": ("python", "threads", 900.0),
@@ -20,6 +25,15 @@ SERVERS = {
     "tornado/tornado": ("python", "event loop", 2010.0),
     "express/express": ("node", "event loop", 4000.0),
 }
+MACHINE = Machine(
+    system="Debian",
+    kernel="6.1",
+    cpu="a CPU",
+    cores=2,
+    memory=8_000_000_000,
+    governor=None,
+    limits={"somaxconn": "4096"},
+)
 BUSY = "the machine was busy: other programs used {}% of it"
 
 
@@ -35,16 +49,30 @@ def info(name: str, language: str, model: str) -> ServerInfo:
         fingerprint="ab",
         state="cd",
         versions={name: "1.2.3"},
+        lines=123,
+        drivers={"MongoDB": "a driver"},
     )
 
 
-def measurement(target: str, case: str, level: float, repeat: int, rate: float) -> Measurement:
+@cache
+def histogram(milliseconds: int) -> str:
+    """A thousand response times, up to this one."""
+    counts = HdrHistogram(1, 5_000_000, 3)
+    for at in range(1, 1001):
+        counts.record_value(at * milliseconds)
+    text: bytes = counts.encode()
+    return text.decode()
+
+
+def measurement(
+    target: str, case: str, level: float, repeat: int, rate: float, model: Model = "closed"
+) -> Measurement:
     crowded = target == "flask/gunicorn" and level > 100
     requests = round(rate * 10)
     return Measurement(
         target=target,
         case=case,
-        model="closed",
+        model=model,
         level=level,
         repeat=repeat,
         started="2026-01-02T03:04:05+00:00",
@@ -54,6 +82,10 @@ def measurement(target: str, case: str, level: float, repeat: int, rate: float) 
         requests=requests,
         rate=rate,
         latency=Latency(p50=1.5, p75=2, p90=3, p95=4, p99=level / rate * 1e3, p99_9=9, max=99),
+        histogram=histogram(round(1e5 / rate)),
+        steps=steps(rate) if model == "capacity" else [],
+        processes=int(case[0]),
+        threads=4,
         errors=Errors(timeout=7, read=2) if crowded and repeat == 1 else Errors(),
         cpu=Cpu(server=9.5, database=None, generator=1, observer=0.1),
         memory=Memory(rest=40_000_000, peak=60_000_000),
@@ -69,12 +101,22 @@ def _noise(server: int, repeat: int) -> float:
     return (1 + repeat / 100) * (1 + (server * repeat % 3 - 1) / 200)
 
 
+def steps(rate: float) -> list[Step]:
+    """A search that ends at this rate."""
+    return [
+        Step(rate=one, seconds=5, requests=9, achieved=one, p99=p99, failed=0, held=held)
+        for one, p99, held in ((rate / 2, 9, True), (rate, 80, True), (rate * 2, None, False))
+    ]
+
+
 def a_run(
     name: str = "text",
     levels: tuple[float, ...] = (10, 200),
     cases: tuple[str, ...] = ("1 worker", "2 workers"),
     repeats: int = 3,
     complete: bool = True,
+    model: Model = "closed",
+    machine: Machine = MACHINE,
 ) -> Run:
     return Run(
         id=f"{name}-1",
@@ -83,7 +125,7 @@ def a_run(
             title=f"The {name} workload",
             about="What it tells.",
             paths=["/index"],
-            load=Load(model="closed", levels=list(levels), duration=10),
+            load=Load(model=model, levels=list(levels), duration=10),
             case=[Case(name=case, settings={"WORKERS": case[0]}) for case in cases],
             repeats=repeats,
             quick=Changes(),
@@ -93,22 +135,14 @@ def a_run(
         started="2026-01-02T03:04:05+00:00",
         complete=complete,
         project="0123456789abcdef",
-        machine=Machine(
-            system="Debian",
-            kernel="6.1",
-            cpu="a CPU",
-            cores=2,
-            memory=8_000_000_000,
-            governor=None,
-            limits={"somaxconn": "4096"},
-        ),
+        machine=machine.model_copy(),
         versions={"wrk": "4.1.0"},
         servers={
             target: info(target.split("/")[0], language, model)
             for target, (language, model, _) in SERVERS.items()
         },
         measurements=[
-            measurement(target, case, level, repeat, rate * (1 + at) * _noise(place, repeat))
+            measurement(target, case, level, repeat, rate * (1 + at) * _noise(place, repeat), model)
             for place, (target, (_, _, rate)) in enumerate(SERVERS.items())
             for at, case in enumerate(cases)
             for level in levels

@@ -1,5 +1,6 @@
 """The report's files, and the runs that it shows."""
 
+import csv
 from itertools import count
 from pathlib import Path
 
@@ -10,53 +11,92 @@ from bench import result
 from bench.figures import rows_of
 from bench.report import files
 from bench.report.cli import main
+from bench.report.code import Code
+from bench.report.distribution import NINES, by_percentile
 from bench.report.files import write_report
-from bench.result import write
+from bench.report.overview import tables_of
+from bench.report.section import sections_of
+from bench.result import Failure, Run, read, write
 from harness.errors import UsageError
-from tests.runs import SERVERS, a_run
+from harness.paths import ROOT
+from tests.runs import MACHINE, SERVERS, a_run
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.quick]
 
+ELSEWHERE = MACHINE.model_copy(update={"cpu": "another CPU"})
 
-def test_every_chart_is_an_image_file_too(tmp_path: Path) -> None:
-    short = a_run("json", levels=(10,), cases=("1 worker",))
-    folder = write_report([a_run(), short], tmp_path / "report").parent
-    names = {path.stem for path in folder.glob("*.png")}
-    assert names == {path.stem for path in folder.glob("*.svg")}
+
+def short(name: str = "text", **given: object) -> Run:
+    return a_run(name, levels=(10,), cases=("1 worker",), **given)  # type: ignore[arg-type]
+
+
+def test_charts_and_data_are_files_too(tmp_path: Path) -> None:
+    runs = [a_run(), short("search", model="capacity")]
+    folder = write_report(runs, tmp_path / "report").parent
+    data = folder / "data"
+    assert {path.name for path in folder.iterdir()} == {
+        *("index.html", "text.html", "search.html", "behaviours.html", "data")
+    }
+    names = {path.stem for path in data.glob("*.svg")}
     curves = {f"text-{name}-levels" for name in ("rate", "p99", "failed", "cpu", "peak")}
     cases = {f"text-{name}-cases" for name in ("rate", "p99", "cpu", "peak")}
-    bars = {f"{section}-{name}-bars" for section in ("text", "json") for name in ("rate", "cpu")}
-    assert names == curves | cases | bars
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in folder.glob("*.png"))
-    picture = (folder / "text-rate-bars.svg").read_text()
-    assert all(target in picture for target in SERVERS)
+    bars = {f"{section}-{name}-bars" for section in ("text", "search") for name in ("rate", "cpu")}
+    times = {"text-percentiles-percentiles", "search-percentiles-percentiles", "search-steps-steps"}
+    assert names == curves | cases | bars | times | {"overview"}
+    assert not list(data.glob("*.png"))
+    for name in ("text-rate-bars", "search-steps-steps", "overview"):
+        assert all(target in (data / f"{name}.svg").read_text() for target in SERVERS)
+    assert read(data / "text.json") == runs[0]
+    lines = list(csv.DictReader((data / "text.csv").read_text().splitlines()))
+    assert len(lines) == len(runs[0].measurements)
+    assert float(lines[0]["latency_p99"]) == pytest.approx(10 / 909 * 1e3)
+    assert lines[3]["warnings"] == ""
 
 
-def test_it_is_written_atomically(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "report"
-    short = a_run(levels=(10,), cases=("1 worker",))
-    page = write_report([short], folder)
-    before = page.read_bytes()
-    write_report([short], folder)
+def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
+    one, other = (write_report([short()], tmp_path / name, png=True).parent for name in "ab")
+    assert _contents(one) == _contents(other)
+    images = {path.stem: path.read_bytes() for path in (one / "data").glob("*.png")}
+    assert set(images) == {path.stem for path in (one / "data").glob("*.svg")}
+    assert all(image.startswith(b"\x89PNG") for image in images.values())
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+
+
+def test_an_earlier_report_is_replaced_as_a_whole_beside_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "guide.md").write_text("mine")
+    (tmp_path / "own.html").write_text("mine")
+    write_report([short("text")], tmp_path)
+    before = _contents(tmp_path)
+    assert {"text.html", "data/text.json", "guide.md", "own.html"} < set(before)
 
     def fail(*_: object) -> str:
         raise OSError("no space left")
 
-    monkeypatch.setattr(files, "render", fail)
-    with pytest.raises(OSError, match="no space"):
-        write_report([short], folder)
-    assert page.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [folder]
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "as_csv", fail)
+        with pytest.raises(OSError, match="no space"):
+            write_report([short("json")], tmp_path)
+    assert _contents(tmp_path) == before
+    write_report([short("json")], tmp_path)
+    after = _contents(tmp_path)
+    assert {"json.html", "data/json.json", "guide.md", "own.html"} < set(after)
+    assert not any("text" in name for name in after)
 
 
-def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
-    for name in ("photo.png", "index.html", "notes.txt"):
-        folder = tmp_path / name.replace(".", "-")
-        folder.mkdir()
-        (folder / name).write_text("mine")
-        with pytest.raises(UsageError, match="something else"):
-            write_report([a_run()], folder)
-        assert (folder / name).read_text() == "mine"
+@pytest.mark.parametrize("name", ["index.html", "data/photo.png", "behaviours.html"])
+def test_files_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("mine")
+    with pytest.raises(UsageError, match="another folder"):
+        write_report([short()], tmp_path)
+    assert path.read_text() == "mine"
 
 
 def test_without_names_it_shows_the_newest_complete_runs(
@@ -70,7 +110,7 @@ def test_without_names_it_shows_the_newest_complete_runs(
 
     def write_one(about: str, complete: bool) -> None:
         at = next(number)
-        run = a_run(levels=(10,), cases=("1 worker",), repeats=1, complete=complete)
+        run = short(repeats=1, complete=complete)
         run.workload = run.workload.model_copy(update={"about": about})
         write(run.model_copy(update={"id": f"run-{at}", "started": f"2026-01-0{at}T00:00:00"}))
 
@@ -82,15 +122,60 @@ def test_without_names_it_shows_the_newest_complete_runs(
     assert done.exit_code == 0, done.output
     page = tmp_path / "report" / "index.html"
     assert done.stdout.strip() == str(page)
-    text = page.read_text()
-    assert "the new one" in text
-    assert "the old one" not in text
-    assert "the one that was stopped" not in text
-    named = CliRunner().invoke(main, ["run-1", "run-3", "--output", str(tmp_path / "other")])
+    assert "run-2" in (page.parent / "text.html").read_text()
+    assert len(list((page.parent / "data").glob("*.json"))) == 1
+    site = tmp_path / "other"
+    named = CliRunner().invoke(main, ["run-1", "run-3", "--site", str(site)])
     assert named.exit_code == 0, named.output
-    both = (tmp_path / "other" / "index.html").read_text()
-    assert "the old one" in both
-    assert "the one that was stopped" in both
+    both = (site / "text.html").read_text()
+    assert "run-1" in both
+    assert "run-3" in both
+
+
+def test_the_overview_compares_servers_of_one_machine() -> None:
+    closed, rate = short(), short("rate", model="constant rate")
+    wrong = Failure(
+        target="flask/gevent", case="1 worker", level=10, repeat=1, why="wrong", disqualifies=True
+    )
+    closed.failures = [wrong]
+    closed.measurements = [one for one in closed.measurements if one.target != wrong.target]
+    tables = tables_of(sections_of([closed, rate, short(machine=ELSEWHERE)]))
+    assert [len(table.columns) for table in tables] == [2, 1]
+    by_rate, by_time = tables[0].columns
+    assert (by_rate.best, by_time.best) == ("express/express", "express/express")
+    assert by_rate.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.01)
+    assert by_time.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.01)
+    assert by_rate.is_disqualified("flask/gevent")
+    assert by_rate.value("flask/gevent") is None
+    assert by_rate.is_tied("express/express")
+    assert not by_rate.is_tied("flask/gunicorn")
+    assert next(iter(tables[0].servers)) == "express/express"
+
+
+def test_failed_requests_are_in_the_curves_of_response_times() -> None:
+    repeats = short().measurements[:2]
+    curve = by_percentile(repeats, timeout=5)
+    assert curve is not None
+    at_median = dict(zip(curve["x"], curve["value"], strict=True))[0.3]
+    assert at_median == pytest.approx((1 - 10**-0.3) * 1000 * 110 / 1e3, rel=0.02)
+    assert not any(curve["over"])
+    repeats[0].errors.timeout = 2000  # half of all requests
+    failing = by_percentile(repeats, timeout=5)
+    assert failing is not None
+    over = [x for x, is_over in zip(failing["x"], failing["over"], strict=True) if is_over]
+    assert over == [nines for nines in NINES if nines > 0.302]
+    assert failing["value"][-1] == 5000
+
+
+def test_code_is_linked_at_the_commit() -> None:
+    run = short()
+    run.project = "v1.2-3-g0123456789ab+"
+    hosted = Code(ROOT / "docs", "https://example.org/o/r/")
+    assert (
+        hosted.link(run, "python/a b") == "https://example.org/o/r/tree/0123456789ab/python/a%20b"
+    )
+    assert Code(ROOT / "docs" / "x").link(run, "python/a") == "../../python/a"
+    assert Code(ROOT.parent).link(run, "python/a") is None
 
 
 def test_errors_of_one_repeat_are_not_lost() -> None:

@@ -247,11 +247,11 @@ def _row(result: str, server: str, level: str, case: str | None) -> Row:
 
 
 def _estimate(result: str, row: Row, figure: str) -> _Interval:
-    """The median of a figure with its interval; no value if it is over the timeout."""
+    """A figure with its interval; no value if it is over the timeout."""
     _known(figure)
     found = row.estimates.get(figure)
     if found is not None:
-        return row.median(figure), found.low, found.high
+        return row.value(figure), found.low, found.high
     if FIGURES[figure].unit == "ms":
         return None, None, None
     raise UsageError(f"{result} has no {figure}")

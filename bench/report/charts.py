@@ -1,23 +1,28 @@
-"""The charts: bars at one level, and curves over levels or cases.
+"""The charts: bars at one level, curves over levels or cases, and curves of response times.
 
 Each is one Vega-Lite chart. An image file embeds its rows; the page passes rows to its charts, so
 that choices and filters apply to them.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isfinite, log10
 from typing import Any, Literal
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
-from bench.figures import FIGURES, Figure, Row
+from bench.figures import FIGURES, Figure, Row, ranking
+from bench.report.distribution import NINES, by_percentile, by_rate
 from bench.report.style import Style
-from bench.result import Run
+from bench.report.wording import TIMES, levels_title, times_name, title_of
+from bench.result import Measurement, Run
 from bench.words import figure_text, interval_text
-from bench.workload import UNITS
 
 Values = list[dict[str, Any]]
+Kind = Literal["bars", "percentiles", "steps", "levels", "cases"]
 
 _HEIGHT = 320
 """The height of a chart with curves, in pixels."""
@@ -31,6 +36,9 @@ _GRID: Any = {"condition": {"test": "datum.label", "value": 0.7}, "value": 0.2}
 """Fainter grid lines where a logarithmic scale has no label."""
 _CASE_LINES = "split(datum.label, width < 300 ? ' ' : ', ')"
 """Breaks a case's name into lines that fit a phone."""
+_PERCENTILE = "format(100 * (1 - pow(10, -{})), '.4~r') + '%'"
+_PERCENTILES = _PERCENTILE.format("datum.value")
+"""The percentile of a number of nines."""
 _NAME_LIMIT = "width < 300 ? 130 : 200"
 _LIT = alt.when("highlight == '' || highlight == datum.target")
 """Whether a mark belongs to the highlighted server, or no server is highlighted."""
@@ -40,8 +48,13 @@ _LIT = alt.when("highlight == '' || highlight == datum.target")
 class Chart:
     """One chart of a run."""
 
-    kind: Literal["bars", "levels", "cases"]
-    figure: Figure
+    kind: Kind
+    figure: str
+    """The name of its values in a row's ``figures``."""
+    title: str
+    unit: str
+    descending: bool = False
+    """Whether the highest bar is the first."""
     x: alt.X | None = None
     """The x axis of a curve."""
     log: bool = False
@@ -50,54 +63,83 @@ class Chart:
     @property
     def name(self) -> str:
         """The name that its files are based on."""
-        return f"{self.figure.name}-{self.kind}"
+        return f"{self.figure}-{self.kind}"
 
     def draw(
         self, style: Style, values: Values | None = None, title: str = "", subtitle: str = ""
     ) -> alt.LayerChart:
         """Draw these rows, or those that the page will pass."""
+        with debug_mode(False):  # Altair's checks take most of the time, and tests draw all charts
+            return self._draw(style, values, title, subtitle)
+
+    def _draw(
+        self, style: Style, values: Values | None, title: str, subtitle: str
+    ) -> alt.LayerChart:
         data = alt.NamedData("rows") if values is None else alt.InlineData(values)
         height: alt.Step | int
         if self.x is None:
-            layers, height = _bars(self.figure, style), alt.Step(20)
+            layers, height = _bars(self, style), alt.Step(20)
         else:
-            last = "level" if self.kind == "levels" else "caseAt"
-            layers, height = _curves(self, self.x, last, style), _HEIGHT
+            layers, height = _DRAWN[self.kind](self, self.x, style), _HEIGHT
         pointed: Any = alt.param(name="highlight", value="").param
         chart = alt.LayerChart(layer=layers, data=data, height=height, params=[pointed])
         return style.finish(chart, title, subtitle)
 
 
-def charts_of(run: Run, rows: Sequence[Row]) -> list[Chart]:
+def charts_of(run: Run, rows: Sequence[Row], values: Values) -> list[Chart]:
     """The charts for which a run has data."""
     load = run.workload.load
-    given_rate = ["p99"] if load.model != "closed" else []
-    charts = [Chart("bars", FIGURES[name]) for name in ("rate", *given_rate, "cpu")]
+    charts = [_chart("bars", name, run, values) for name in (ranking(load).name, "cpu")]
+    times = times_name(load.model)
+    rates = [step.rate for one in run.measurements for step in one.steps]
+    kind: Any = "log" if rates and max(rates) > _WIDE * min(rates) else "linear"
+    scale = alt.Scale(type=kind, zero=False if kind == "linear" else alt.Undefined, nice=False)
+    x = alt.X("x:Q", title="requests/s", axis=_axis(labelOverlap=True), scale=scale)
+    title = f"{times}, {TIMES['p99']}, at the rates that were tried"
+    charts.append(Chart("steps", "steps", title, "ms", x=x, log=True))
+    nines = [0, *(-log10(1 - share) for share in (0.5, 0.9, 0.95, 0.99, 0.999))]
+    axis = alt.Axis(values=nines, grid=False, labelExpr=_PERCENTILES, labelFlush=False)
+    x = alt.X("x:Q", title=None, scale=alt.Scale(domain=[0, NINES[-1]]), axis=axis)
+    title = f"{times} by percentile"
+    charts.append(Chart("percentiles", "percentiles", title, "ms", x=x, log=True))
     levels = sorted(load.levels)
     if len(levels) > 1:
-        x = _levels_axis(levels, UNITS[load.model])
+        x = _levels_axis(levels, levels_title(load.model))
         failed = ["failed"] if any(row.errors.total for row in rows) else []
         names = ["rate", "p99", *failed, "cpu", "peak"]
-        charts += [Chart("levels", FIGURES[name], x, _is_wide(rows, name)) for name in names]
+        if load.model == "constant rate":
+            names = ["p99", "rate", *failed, "cpu", "peak"]
+        charts += [_chart("levels", name, run, values, x) for name in names]
     cases = [case.name for case in run.workload.case]
     if len(cases) > 1:
         axis = alt.Axis(title=None, labelAngle=0, labelExpr=_CASE_LINES)
         x = alt.X("case:N", sort=cases, scale=alt.Scale(padding=0.15), axis=axis)
         names = ["rate", "p99", "cpu", "peak"]
-        charts += [Chart("cases", FIGURES[name], x, _is_wide(rows, name)) for name in names]
-    return [chart for chart in charts if any(chart.figure.name in row.estimates for row in rows)]
+        charts += [_chart("cases", name, run, values, x) for name in names]
+    return [chart for chart in charts if any(chart.figure in row["figures"] for row in values)]
 
 
-def _is_wide(rows: Sequence[Row], name: str) -> bool:
+def _chart(kind: Kind, name: str, run: Run, values: Values, x: alt.X | None = None) -> Chart:
+    figure = FIGURES[name]
+    title, descending = title_of(figure, run.workload.load.model), figure.better == "more"
+    return Chart(
+        kind, name, title, figure.unit, descending, x, x is not None and _wide(values, name)
+    )
+
+
+def _wide(values: Values, name: str) -> bool:
     """Whether curves need a logarithmic scale instead of one from zero."""
-    values = [value for row in rows if (value := row.value(name)) is not None]
-    lowest = min((row.estimates[name].low for row in rows if name in row.estimates), default=0)
-    return 0 < lowest * _WIDE < max(values)
+    found = [row[bound] for row in of_figure(values, name) for bound in ("low", "high")]
+    return bool(found) and 0 < min(found) * _WIDE < max(found)
 
 
 def values_of(run: Run, rows: Sequence[Row]) -> Values:
     """The rows in the page's format; :func:`of_figure` converts them for a chart."""
     cases = [case.name for case in run.workload.case]
+    timeout = run.workload.load.timeout
+    measured: dict[tuple[str, str, float], list[Measurement]] = defaultdict(list)
+    for one in run.measurements:
+        measured[one.target, one.case, one.level].append(one)
     return [
         {
             "target": row.target,
@@ -107,7 +149,8 @@ def values_of(run: Run, rows: Sequence[Row]) -> Values:
             "caseAt": cases.index(row.case),
             "level": row.level,
             "warned": bool(row.warnings),
-            "figures": {name: _value(row, FIGURES[name]) for name in row.estimates},
+            "figures": {name: _value(row, FIGURES[name], timeout) for name in row.estimates}
+            | _response_times(measured[row.target, row.case, row.level], timeout),
         }
         for row in rows
     ]
@@ -118,68 +161,138 @@ def of_figure(values: Values, name: str) -> Values:
     return [row | row["figures"][name] for row in values if name in row["figures"]]
 
 
-def _value(row: Row, figure: Figure) -> dict[str, Any]:
+def _value(row: Row, figure: Figure, timeout: float) -> dict[str, Any]:
+    """A figure; a latency over the timeout is drawn at it."""
     estimate = row.estimates[figure.name]
+    most = timeout * 1e3
+    value, low, high, *values = (
+        one if isfinite(one) else most
+        for one in (estimate.value, estimate.low, estimate.high, *estimate.values)
+    )
     return {
-        "value": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
+        "value": value,
+        "low": low,
+        "high": high,
+        "end": max(high, *values),
+        "values": values,
         "label": figure_text(estimate.value),
         "tooltip": f"{row.target}: {interval_text(estimate)} {figure.unit}",
     }
 
 
-def _levels_axis(levels: list[float], unit: str) -> alt.X:
+def _response_times(repeats: Sequence[Measurement], timeout: float) -> dict[str, Any]:
+    found = {"percentiles": by_percentile(repeats, timeout), "steps": by_rate(repeats, timeout)}
+    return {name: curve for name, curve in found.items() if curve}
+
+
+def _axis(**given: Any) -> alt.Axis:
+    return alt.Axis(tickCount=5, format=",~r", domain=False, ticks=False, **given)
+
+
+def _levels_axis(levels: list[float], title: str) -> alt.X:
     """The axis of levels, logarithmic if their distances differ too much for a linear one."""
     gaps = [right - left for left, right in pairwise(levels)]
     kind: Any = "log" if max(gaps) > 3 * min(gaps) else "linear"
     scale = alt.Scale(type=kind, nice=False, zero=False if kind == "linear" else alt.Undefined)
     axis = alt.Axis(values=levels, grid=False, labelOverlap=True, format=",~r")
-    return alt.X("level:Q", title=unit, scale=scale, axis=axis)
+    return alt.X("level:Q", title=title, scale=scale, axis=axis)
 
 
-def _bars(figure: Figure, style: Style) -> list[alt.Chart]:
-    order: Any = "descending" if figure.better == "more" else "ascending"
+def _bars(chart: Chart, style: Style) -> list[alt.Chart]:
+    order: Any = "descending" if chart.descending else "ascending"
     base = alt.Chart().encode(
         y=alt.Y(
             "target:N",
             sort=alt.EncodingSortField("value", op="max", order=order),
-            axis=alt.Axis(title=None, ticks=False, domain=False, labelLimit=alt.expr(_NAME_LIMIT)),
+            axis=alt.Axis(
+                title=None,
+                ticks=False,
+                domain=False,
+                labelPadding=6,
+                labelLimit=alt.expr(_NAME_LIMIT),
+            ),
         ),
         opacity=_LIT.then(alt.value(1)).otherwise(alt.value(0.15)),
         tooltip="tooltip:N",
     )
-    axis = alt.Axis(title=figure.unit, tickCount=4, format=",~r", domain=False, ticks=False)
     text = base.mark_text(align="left", color=style.ink, fontSize=12, dx=alt.expr(_AFTER_SIGN))
     sign = base.mark_text(align="left", color=style.warning, fontSize=12, dx=5, text="⚠")
+    dots = base.transform_flatten(["values"]).mark_point(
+        size=14, strokeWidth=1, stroke=style.ink, fill=style.hollow
+    )
     return [
         base.mark_bar(cornerRadiusEnd=2, height=14).encode(
-            x=alt.X("value:Q", axis=axis), color=style.color()
+            x=alt.X("value:Q", axis=_axis(title=chart.unit)), color=style.color()
         ),
         base.mark_rule(color=style.ink, strokeWidth=1.5).encode(x="low:Q", x2="high:Q"),
-        text.encode(x="high:Q", text="label:N"),
-        sign.transform_filter("datum.warned").encode(x="high:Q"),
+        dots.encode(x="values:Q"),
+        text.encode(x="end:Q", text="label:N"),
+        sign.transform_filter("datum.warned").encode(x="end:Q"),
     ]
 
 
-def _curves(chart: Chart, x: alt.X, last: str, style: Style) -> list[alt.Chart]:
-    base = alt.Chart().encode(
+def _curve_base(style: Style) -> alt.Chart:
+    base: alt.Chart = alt.Chart().encode(
         color=style.color(),
         opacity=_LIT.then(alt.value(1)).otherwise(alt.value(0.1)),
         detail="target:N",
         tooltip="tooltip:N",
     )
+    return base
+
+
+def _y(chart: Chart, field: str = "value") -> alt.Y:
     scale = alt.Scale(type="log" if chart.log else "linear", nice=False)
-    axis = alt.Axis(title=chart.figure.unit, tickCount=5, format=",~r", domain=False, ticks=False)
-    axis.gridOpacity, axis.labelPadding = _GRID, 6
-    y = alt.Y("value:Q", scale=scale, axis=axis)
+    axis = _axis(title=chart.unit, gridOpacity=_GRID, labelPadding=6)
+    return alt.Y(f"{field}:Q", scale=scale, axis=axis)
+
+
+def _figure_curves(chart: Chart, x: alt.X, style: Style) -> list[alt.Chart]:
+    """Curves of a figure with its intervals."""
+    base, y = _curve_base(style), _y(chart)
     fill = alt.when("datum.warned").then(alt.value(style.hollow)).otherwise(style.color())
     return [
         base.mark_line(strokeWidth=1.75).encode(x=x, y=y),
-        base.mark_rule(strokeWidth=1.75).encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        base.mark_rule(strokeWidth=1.75).encode(x=x, y=_y(chart, "low"), y2="high:Q"),
         base.mark_point(size=30, strokeWidth=1.75).encode(x=x, y=y, fill=fill),
-        *_labels(base, last, chart.log),
+        *_labels(base, "level" if chart.kind == "levels" else "caseAt", chart.log),
     ]
+
+
+def _time_curves(chart: Chart, x: alt.X, style: Style) -> list[alt.Chart]:
+    """Curves of response times; at rates that were tried, a hollow point broke the limits."""
+    text = "datum.target + ', ' + {} + (datum.over ? ': over the timeout' : {})"
+    time = "': ' + format(datum.value, ',.3~r') + ' ms'"
+    steps = chart.kind == "steps"
+    where = "format(datum.x, ',.4~r') + ' requests/s'" if steps else _PERCENTILE.format("datum.x")
+    base = (
+        _curve_base(style)
+        .transform_flatten(["x", "value", "over", *(["held", "repeat"] if steps else [])])
+        .transform_calculate(low="datum.value", high="datum.value")
+        .transform_calculate(tooltip=text.format(where, time))
+    )
+    y = _y(chart)
+    line = base.mark_line(strokeWidth=1.75).encode(x=x, y=y)
+    layers = [line.encode(detail=["target:N", "repeat:N"]) if steps else line]
+    if steps:
+        fill = alt.when("datum.held").then(style.color()).otherwise(alt.value(style.hollow))
+        limit = alt.Chart().mark_rule(color=style.warning, strokeDash=[4, 4])
+        layers += [
+            base.mark_point(size=30, strokeWidth=1.75).encode(x=x, y=y, fill=fill),
+            limit.encode(y=_y(chart, "level")),
+        ]
+    elif not style.legend:
+        layers.append(base.mark_point(size=40).encode(x=x, y=y, opacity=alt.value(0)))
+    labels = _labels(base, "x", chart.log)
+    return [*layers, *(labels[-1:] if steps else labels)]
+
+
+_DRAWN = {
+    "percentiles": _time_curves,
+    "steps": _time_curves,
+    "levels": _figure_curves,
+    "cases": _figure_curves,
+}
 
 
 def _labels(base: alt.Chart, last: str, log: bool) -> list[alt.Chart]:

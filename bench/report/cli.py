@@ -1,6 +1,6 @@
 """The command line of ``just report``."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -10,38 +10,62 @@ from bench.report.files import write_report
 from bench.result import Run, find, read
 from harness.console import say
 from harness.errors import UsageError
+from harness.paths import CALLER
 from harness.task import reports_errors
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("results", nargs=-1, metavar="[RESULT]...")
 @click.option(
-    "--output",
+    "--site",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The folder to write to, instead of results/report.",
+    help="Write into this folder, to publish it: without PNG files, beside what it has.",
+)
+@click.option(
+    "--code",
+    metavar="URL",
+    help="The repository's address, to link code as URL/tree/COMMIT/PATH instead of in this clone.",
 )
 @reports_errors
-def main(results: tuple[str, ...], output: Path | None) -> None:
-    """Write results as an HTML page, with its charts as PNG and SVG files beside it.
+def main(results: tuple[str, ...], site: Path | None, code: str | None) -> None:
+    """Write results as HTML pages, with their charts and data beside them.
 
-    RESULT is a run's id or file; the default is the newest complete run of each workload. Prints
-    the path of the page.
+    RESULT is a run's id or file, or a folder of results; the default is the newest complete run of
+    each workload. The pages need no network and no server; they are written to results/report
+    unless --site is given. Prints the path of the first page.
     """
-    runs = [read(find(name)) for name in results] if results else newest(result.RESULTS)
-    click.echo(write_report(runs, output or result.RESULTS / "report"))
+    if code and not code.startswith("https://"):
+        raise UsageError(f"--code {code}: give an address that starts with https://")
+    runs = [run for name in results for run in _named(name)] or newest(result.RESULTS)
+    folder = CALLER / site if site else result.RESULTS / "report"
+    click.echo(write_report(runs, folder, code=code, png=site is None))
+
+
+def _named(name: str) -> Iterator[Run]:
+    folder = CALLER / name
+    if not folder.is_dir():
+        yield read(find(name))
+        return
+    paths = sorted(folder.glob("*.json"))
+    if not paths:
+        raise UsageError(f"there is no result in {folder}")
+    yield from map(read, paths)
 
 
 def newest(folder: Path) -> list[Run]:
-    """The newest complete run of each workload."""
+    """The newest complete run of each workload, from each machine."""
     complete = [run for run in _readable(folder.glob("*.json")) if run.complete]
-    found = {run.workload_name: run for run in sorted(complete, key=lambda run: run.started)}
+    found = {
+        (run.workload_name, run.machine.model_dump_json()): run
+        for run in sorted(complete, key=lambda run: run.started)
+    }
     if not found:
         raise UsageError(
             "there is no complete run yet: `just bench text --quick` makes one, "
             "`just bench --resume last` completes one that was stopped"
         )
-    return [found[name] for name in sorted(found)]
+    return [found[key] for key in sorted(found)]
 
 
 def _readable(paths: Iterable[Path]) -> Iterable[Run]:

@@ -1,74 +1,113 @@
-"""The report's folder, with the page and the image files of its charts."""
+"""The report's folder: its pages, and under ``data/`` all that belongs to them."""
 
-import os
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import vl_convert
 
+from bench.report.behaviours import BEHAVIOURS, behaviours_page
 from bench.report.charts import of_figure
-from bench.report.page import GENERATOR, render
+from bench.report.code import Code
+from bench.report.export import as_csv
+from bench.report.overview import tables_of
+from bench.report.page import VEGA, overview_page, vega, workload_pages
+from bench.report.picture import draw_overview
 from bench.report.section import Section, sections_of
 from bench.report.style import PICTURE
 from bench.result import Run
 from harness.console import progress_bar
 from harness.errors import UsageError
-from harness.paths import ROOT
 
 PAGE = "index.html"
+DATA = "data"
+_COUNTED = re.compile(r"\bclip\d+\b")
+_OURS = 'content="reference-servers '
+"""In the ``generator`` of all pages that tasks write."""
 
 
-def write_report(runs: Sequence[Run], folder: Path) -> Path:
-    """Write the folder atomically; return the path of the page."""
+def write_report(
+    runs: Sequence[Run], folder: Path, *, code: str | None = None, png: bool = False
+) -> Path:
+    """Write the report into a folder, beside other files in it; return the path of the overview.
+
+    ``code`` is the address of the repository, for links to the measured commit; without it, code
+    is linked in this clone. The files of an earlier report are replaced once all are written.
+    """
     folder = folder.resolve()
     _require_ours(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
         new, old = Path(scratch, "new"), Path(scratch, "old")
-        new.mkdir()
-        _fill(new, runs, os.path.relpath(ROOT, folder))
-        if folder.exists():
-            folder.rename(old)
-        new.rename(folder)
+        (new / DATA).mkdir(parents=True)
+        _fill(new, sections_of(runs), Code(folder, code), png=png)
+        for page in folder.glob("*.html"):
+            if _is_ours(page):
+                page.unlink()
+        if (folder / DATA).exists():
+            (folder / DATA).rename(old)
+        for path in new.iterdir():
+            path.replace(folder / path.name)
     return folder / PAGE
 
 
-def _fill(folder: Path, runs: Sequence[Run], to_root: str) -> None:
-    sections = sections_of(runs)
+def _fill(folder: Path, sections: Sequence[Section], code: Code, *, png: bool) -> None:
+    data = folder / DATA
+    tables = tables_of(sections)
+    pages = {PAGE: overview_page(tables), BEHAVIOURS: behaviours_page()}
+    pages |= workload_pages(sections, code, png=png)
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (data / VEGA).write_text(vega(), encoding="utf-8")
+    _picture(data / "overview", draw_overview(tables[0]), png=png)
     with progress_bar() as bar:
         task = bar.add_task("drawing", total=len(sections), note="")
         for section in sections:
-            _draw(folder, section)
+            _write_data(data / section.name, section.run)
+            _draw(data, section, png=png)
             bar.advance(task)
-    (folder / PAGE).write_text(render(sections, to_root), encoding="utf-8")
 
 
-def _draw(folder: Path, section: Section) -> None:
+def _write_data(path: Path, run: Run) -> None:
+    path.with_suffix(".json").write_text(run.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".csv").write_text(as_csv(run), encoding="utf-8")
+
+
+def _draw(folder: Path, section: Section, *, png: bool) -> None:
     for chart in section.charts:
-        values = of_figure(section.chosen(chart), chart.figure.name)
-        if not values:
-            continue
-        title = f"{section.run.workload.title}: {chart.figure.title}"
-        drawn = chart.draw(PICTURE, values, title, section.selection(chart))
-        svg = vl_convert.vegalite_to_svg(drawn.to_dict())
-        path = folder / section.picture(chart)
-        path.with_suffix(".svg").write_text(svg, encoding="utf-8")
+        values = of_figure(section.chosen(chart), chart.figure)
+        if values:
+            title = f"{section.run.workload.title}: {chart.title}"
+            drawn = chart.draw(PICTURE, values, title, section.selection(chart.kind))
+            _picture(folder / section.picture(chart), drawn.to_dict(), png=png)
+
+
+def _picture(path: Path, spec: dict[str, object], *, png: bool) -> None:
+    svg = _numbered(vl_convert.vegalite_to_svg(spec))
+    path.with_suffix(".svg").write_text(svg, encoding="utf-8")
+    if png:
         path.with_suffix(".png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
 
 
+def _numbered(svg: str) -> str:
+    """An image with its own numbers in its names: they count on from image to image."""
+    names = dict.fromkeys(_COUNTED.findall(svg))
+    numbers = {name: f"{name.rstrip('0123456789')}{at}" for at, name in enumerate(names)}
+    return _COUNTED.sub(lambda found: numbers[found[0]], svg)
+
+
 def _require_ours(folder: Path) -> None:
-    """Raise if the folder has anything in it but an earlier report."""
-    if not folder.exists():
-        return
-    if not folder.is_dir():
+    """Raise if files would be overwritten that are not of an earlier report."""
+    if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is not a folder")
-    strange = [
-        path.name
-        for path in folder.iterdir()
-        if path.name != PAGE and path.suffix not in (".png", ".svg")
-    ]
     page = folder / PAGE
-    ours = page.is_file() and GENERATOR in page.read_text(encoding="utf-8", errors="replace")[:2000]
-    if strange or (any(folder.iterdir()) and not ours):
-        raise UsageError(f"{folder} has something else in it: give another folder with --output")
+    if _is_ours(page):
+        return
+    for path in (page, folder / DATA, folder / BEHAVIOURS):
+        if path.exists():
+            raise UsageError(f"{path} is not a report's: give another folder with --site")
+
+
+def _is_ours(page: Path) -> bool:
+    return page.is_file() and _OURS in page.read_text(encoding="utf-8", errors="replace")[:2000]

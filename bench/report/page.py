@@ -1,39 +1,90 @@
-"""Renders the page: one self-contained HTML file."""
+"""Renders the pages: the overview, and one for each workload."""
 
 import hashlib
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import vl_convert
 
 from bench import words
+from bench.caveats import placement
 from bench.figures import FIGURES
+from bench.report.behaviours import risks
+from bench.report.code import Code, commit_of
+from bench.report.overview import Table
 from bench.report.section import Section
 from bench.report.style import MODELS, PAGE
+from bench.report.wording import (
+    TIMES,
+    machine_text,
+    share_text,
+    times_name,
+    value_text,
+)
+from bench.result import ServerInfo
+from bench.statistics import Kind
+from bench.workload import OPEN
 from harness import pages
 
 GENERATOR = "reference-servers report"
-"""The page's ``generator``."""
+"""The pages' ``generator``."""
+VEGA = "vega.js"
+"""The file of the library that draws charts."""
 
-_COLUMNS = {
-    "Requests per second": {"rate": "median, 95% interval"},
-    "Latency, ms": {"p50": "p50", "p99": "p99", "max": "max"},
-    "Failed": {"failed": "requests"},
-    "CPU µs per request": {
-        "cpu": "server",
-        "database_cpu": "database",
-        "generator_cpu": "generator",
-    },
-    "Memory (PSS), MB": {"rest": "at rest", "peak": "peak"},
+_HERE = Path(__file__).parent
+_CHART_GROUPS = {
+    "": ["bars"],
+    "Response times": ["steps", "percentiles"],
+    "As the load grows": ["levels"],
+    "From case to case": ["cases"],
 }
+_BESIDE: dict[Kind, tuple[str, str]] = {
+    "interval": (
+        ", 95% interval",
+        "A dot is a repeat, a line the 95% interval, simultaneous over all servers, loads and "
+        "cases of this run. Servers with a common letter cannot be told apart.",
+    ),
+    "range": (
+        ", lowest to highest",
+        "A dot is a repeat, a line goes from the lowest to the highest: there are too few for "
+        "intervals.",
+    ),
+    "single": ("", "A dot is the only repeat: servers cannot be ranked."),
+}
+"""What a figure has beside it: in the head of its column, and explained."""
 
 
-def render(sections: Sequence[Section], to_root: str) -> str:
-    """The page; ``to_root`` is the relative path from its folder to the repository."""
+def overview_page(tables: Sequence[Table]) -> str:
+    """The page that shows servers by workloads."""
+    sections = [column.section for table in tables for column in table.columns]
+    values = {
+        "tables": tables,
+        "workloads": _titles(sections),
+        "risks": risks(),
+        "share_text": share_text,
+        "value_text": value_text,
+        "head_of": _head_of,
+    }
+    return _render("overview", sections, values, sections)
+
+
+def workload_pages(sections: Sequence[Section], code: Code, *, png: bool) -> dict[str, str]:
+    """The page of each workload, by file name."""
+    found: dict[str, list[Section]] = {}
+    for section in sections:
+        found.setdefault(section.page, []).append(section)
+    return {
+        f"{name}.html": _workload_page(own, sections, code, png=png) for name, own in found.items()
+    }
+
+
+def _workload_page(
+    sections: Sequence[Section], every: Sequence[Section], code: Code, *, png: bool
+) -> str:
     specs: dict[str, Any] = {}
     drawn = {}
     for section in sections:
@@ -42,27 +93,108 @@ def render(sections: Sequence[Section], to_root: str) -> str:
             name = hashlib.sha256(json.dumps(spec).encode()).hexdigest()[:12]
             specs[name] = spec
             drawn[section.picture(chart)] = name
-    servers = [server for section in sections for server in section.run.servers.values()]
-    models = {server.model for server in servers}
     values = {
-        "generator": GENERATOR,
         "sections": sections,
-        "languages": sorted({server.language for server in servers}),
-        "models": [*(one for one in MODELS if one in models), *sorted(models - set(MODELS))],
-        "colors": MODELS,
-        "columns": _COLUMNS,
-        "figures": FIGURES,
-        "words": words,
+        "code": code,
+        "png": png,
+        "vega": VEGA,
+        "chart_groups": _CHART_GROUPS,
+        "columns_of": _columns_of,
+        "legend_of": _legend_of,
+        "open_loop": lambda section: section.run.workload.load.model in OPEN,
+        "times": TIMES,
+        "placement": placement,
+        "infinite": math.inf,
         "drawn": drawn,
-        "folder_link": lambda folder: quote(f"{to_root}/{folder}"),
         "data": {
             "specs": specs,
             "rows": {section.name: section.values for section in sections},
         },
     }
-    return pages.render(Path(__file__).parent, values, [_vega()])
+    return _render("workload", sections, values, every)
+
+
+def _render(
+    name: str, sections: Sequence[Section], values: dict[str, Any], every: Sequence[Section]
+) -> str:
+    servers = [server for section in sections for server in section.run.servers.values()]
+    shared = {
+        "generator": GENERATOR,
+        "pages": {"index": "Overview", **_titles(every)},
+        "languages": sorted({server.language for server in servers}),
+        "models": _models(servers),
+        "colors": MODELS,
+        "figures": FIGURES,
+        "words": words,
+        "machine_text": machine_text,
+        "commit_of": commit_of,
+    }
+    view = (_HERE / "view.js").read_text(encoding="utf-8")
+    return pages.render(
+        _HERE, shared | values, [view], template=f"{name}.html.jinja", script=f"{name}.js"
+    )
+
+
+def _titles(sections: Sequence[Section]) -> dict[str, str]:
+    """The titles of pages, by name."""
+    return {section.page: section.run.workload.title for section in sections}
+
+
+def _models(servers: Iterable[ServerInfo]) -> list[str]:
+    found = {server.model for server in servers}
+    return [*(one for one in MODELS if one in found), *sorted(found - set(MODELS))]
+
+
+def _head_of(section: Section) -> str:
+    """What a column of the overview shows."""
+    unit = {"rate": "requests/s", "p99": "p99"}[section.ranked.name]
+    parts = [unit, section.level_text(section.level)]
+    if len(section.run.workload.case) > 1:
+        parts.append(section.case)
+    return ", ".join(parts)
+
+
+def _columns_of(section: Section) -> dict[str, dict[str, str]]:
+    """The columns of a table of figures, by group."""
+    model = section.run.workload.load.model
+    ranked = section.ranked.name
+    columns = {
+        "Capacity, requests/s" if model == "capacity" else "Requests per second": {"rate": "rate"},
+        f"{times_name(model)}, ms": {"p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"},
+        "Failed": {"failed": "requests"},
+        "CPU µs per request": {
+            "cpu": "server",
+            "database_cpu": "database",
+            "upstream_cpu": "upstream",
+            "generator_cpu": "generator",
+        },
+        "Memory (PSS), MB": {"rest": "at rest", "peak": "peak"},
+    }
+    known = {name for row in section.rows for name in row.estimates}
+    beside, _ = _BESIDE[_kind(section)]
+    return {
+        group: {
+            name: title + (beside if name == ranked else "")
+            for name, title in names.items()
+            if name in known
+        }
+        for group, names in columns.items()
+        if known.intersection(names)
+    }
+
+
+def _legend_of(section: Section) -> str:
+    return _BESIDE[_kind(section)][1]
+
+
+def _kind(section: Section) -> Kind:
+    """What most figures that servers are ranked by have beside them."""
+    ranked = section.ranked.name
+    kinds = [row.estimates[ranked].kind for row in section.rows if ranked in row.estimates]
+    return max(kinds, key=kinds.count, default="single")
 
 
 @cache
-def _vega() -> str:
+def vega() -> str:
+    """The library that draws charts."""
     return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")

@@ -1,4 +1,4 @@
-"""The sections of the page."""
+"""The sections of the report: a run each."""
 
 import re
 from collections import defaultdict
@@ -6,34 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench import words
-from bench.figures import Row, rows_of
+from bench.caveats import caveats
+from bench.figures import Figure, Row, ranking, rows_of
 from bench.report.charts import Chart, Values, charts_of, values_of
-from bench.result import Run
+from bench.report.wording import level_text, machine_text
+from bench.result import Measurement, Run
 
-
-def sections_of(runs: Sequence[Run]) -> list["Section"]:
-    """One section for each run, each with a name that is safe in file names and links."""
-    titles = [run.workload.title for run in runs]
-    sections: list[Section] = []
-    for run in runs:
-        name = re.sub(r"[^a-z0-9]+", "-", run.workload_name.lower()).strip("-") or "run"
-        while name in [other.name for other in sections]:
-            name += "-again"
-        title = run.workload.title
-        if titles.count(title) > 1:
-            title += f" ({run.id})"
-        rows = rows_of(run)
-        sections.append(Section(name, title, run, rows, values_of(run, rows), charts_of(run, rows)))
-    return sections
+_RESERVED = {"index", "behaviours"}
 
 
 @dataclass(frozen=True)
 class Section:
-    """A run as the page shows it."""
+    """A run as the report shows it."""
 
     name: str
-    """Unique on the page."""
-    title: str
+    """Unique in the report, and safe in file names and links."""
+    page: str
+    """The name of its page: runs of the same workload share one."""
+    heading: str
+    """What distinguishes it on its page: the machine."""
     run: Run
     rows: list[Row]
     values: Values
@@ -43,16 +34,44 @@ class Section:
     def level(self) -> float:
         """The level that is shown first.
 
-        In the closed model it is the fewest connections, where they wait for each other least; at a
-        given rate it is the highest.
+        In the closed model it is the fewest connections, where they wait for each other least; for
+        the capacity it is the strictest limit; at a given rate it is the highest.
         """
         load = self.run.workload.load
-        return min(load.levels) if load.model == "closed" else max(load.levels)
+        return min(load.levels) if load.model in ("closed", "capacity") else max(load.levels)
 
     @property
     def case(self) -> str:
         """The case that is shown first."""
         return self.run.workload.case[0].name
+
+    @property
+    def ranked(self) -> Figure:
+        """The figure that its servers are ranked by."""
+        return ranking(self.run.workload.load)
+
+    @property
+    def first_rows(self) -> dict[str, Row]:
+        """The rows of the level and case that are shown first, by server."""
+        return {
+            row.target: row
+            for row in self.rows
+            if row.level == self.level and row.case == self.case
+        }
+
+    @property
+    def caveats(self) -> list[str]:
+        """Why its figures may not hold elsewhere, or at all."""
+        found = caveats(self.run)
+        if self.run.workload.repeats == 1:
+            found.append("measured once: without repeats, servers cannot be ranked")
+        if self.run.project.endswith("+"):
+            found.append("the code had changes that are in no commit")
+        return found
+
+    def level_text(self, level: float) -> str:
+        """A level with its unit."""
+        return level_text(self.run.workload.load, level)
 
     def chosen(self, chart: Chart) -> Values:
         """The rows that a chart shows initially."""
@@ -63,10 +82,10 @@ class Section:
             and (chart.kind == "cases" or row["case"] == self.case)
         ]
 
-    def selection(self, chart: Chart) -> str:
-        """The level and case of those rows, as text."""
-        level = words.at_level(self.run.workload.load, self.level)
-        return {"bars": f"{level}, {self.case}", "levels": self.case, "cases": level}[chart.kind]
+    def selection(self, kind: str) -> str:
+        """The level and case that a kind of chart shows initially."""
+        level = self.level_text(self.level)
+        return {"levels": self.case, "cases": level}.get(kind, f"{level}, {self.case}")
 
     def picture(self, chart: Chart) -> str:
         """The name of a chart's files, without the suffix."""
@@ -84,14 +103,53 @@ class Section:
         """Turns without a figure, by server, reason and whether a response was wrong."""
         found = defaultdict(list)
         for one in self.run.failures:
-            turn = f"{words.at_level(self.run.workload.load, one.level)}, {one.case}"
+            turn = f"{self.level_text(one.level)}, {one.case}"
             found[one.target, one.why, one.disqualifies].append(f"{turn}, repeat {one.repeat}")
         return found
 
-    def settings(self, target: str) -> dict[str, str]:
-        """The settings of a server, by case."""
-        return {
-            one.case: words.settings_words(one.settings)
+    def measured(self, target: str) -> dict[str, Measurement]:
+        """A measurement of a server in each case."""
+        return {one.case: one for one in self.run.measurements if one.target == target}
+
+    def seen(self, row: Row) -> tuple[int, int] | None:
+        """The most processes and threads that the server had; None if they are unknown."""
+        found = [one for one in self._repeats(row) if one.processes]
+        if not found:
+            return None
+        return max(one.processes for one in found), max(one.threads for one in found)
+
+    def text(self, row: Row, name: str) -> str:
+        """A figure of a row."""
+        unit = " %" if name == "failed" and row.errors.total else ""
+        return f"{words.figure_text(row.value(name))}{unit}"
+
+    def has_picture(self, chart: Chart) -> bool:
+        """Whether a chart has anything to show initially."""
+        return any(chart.figure in row["figures"] for row in self.chosen(chart))
+
+    def _repeats(self, row: Row) -> list[Measurement]:
+        return [
+            one
             for one in self.run.measurements
-            if one.target == target
-        }
+            if (one.target, one.case, one.level) == (row.target, row.case, row.level)
+        ]
+
+
+def sections_of(runs: Sequence[Run]) -> list[Section]:
+    """One section for each run."""
+    sections: list[Section] = []
+    for run in runs:
+        page = re.sub(r"[^a-z0-9]+", "-", run.workload_name.lower()).strip("-") or "run"
+        if page in _RESERVED:
+            page += "-workload"
+        name, names = page, {other.name for other in sections}
+        while name in names:
+            name += "-again"
+        heading = machine_text(run.machine)
+        if heading in [other.heading for other in sections if other.page == page]:
+            heading += f" ({run.id})"
+        rows = rows_of(run)
+        values = values_of(run, rows)
+        charts = charts_of(run, rows, values)
+        sections.append(Section(name, page, heading, run, rows, values, charts))
+    return sections

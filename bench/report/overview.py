@@ -1,0 +1,113 @@
+"""The overview: servers by workloads, a table for each machine."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+
+from bench.figures import Row
+from bench.report.section import Section
+from bench.result import Machine, ServerInfo
+
+
+@dataclass(frozen=True)
+class Column:
+    """A workload, at the level and in the case that its page shows first."""
+
+    section: Section
+
+    @property
+    def title(self) -> str:
+        """The workload's title."""
+        return self.section.run.workload.title
+
+    @cached_property
+    def _values(self) -> dict[str, float]:
+        name = self.section.ranked.name
+        rows = self.section.first_rows
+        return {
+            target: value
+            for target, row in rows.items()
+            if (value := row.value(name)) is not None and isfinite(value)
+        }
+
+    @cached_property
+    def best(self) -> str | None:
+        """The best server."""
+        most = self.section.ranked.better == "more"
+        order = max if most else min
+        return order(self._values, key=lambda target: self._values[target], default=None)
+
+    def value(self, target: str) -> float | None:
+        """The figure that the server is ranked by; None if it has none."""
+        return self._values.get(target)
+
+    def share(self, target: str) -> float | None:
+        """How good it is relative to the best, from 0 to 1."""
+        value = self.value(target)
+        if value is None or self.best is None:
+            return None
+        best = self._values[self.best]
+        worse, better = sorted((value, best))
+        return worse / better if better else 1.0
+
+    def is_tied(self, target: str) -> bool:
+        """Whether the server is the best or cannot be distinguished from it."""
+        if self.best is None or target not in self._values:
+            return False
+        groups = set(self.row(target).tied.split())
+        return target == self.best or bool(groups & set(self.row(self.best).tied.split()))
+
+    def row(self, target: str) -> Row:
+        """All figures of the server."""
+        return self.section.first_rows[target]
+
+    def is_disqualified(self, target: str) -> bool:
+        """Whether one of its responses was wrong."""
+        return any(one.target == target and one.disqualifies for one in self.section.run.failures)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The workloads that ran on one machine."""
+
+    machine: Machine
+    columns: list[Column]
+
+    @cached_property
+    def servers(self) -> dict[str, ServerInfo]:
+        """All servers, by the median of their shares of the best."""
+        found = {
+            target: info
+            for column in self.columns
+            for target, info in column.section.run.servers.items()
+        }
+        return dict(sorted(found.items(), key=lambda item: (-self._typical(item[0]), item[0])))
+
+    def _typical(self, target: str) -> float:
+        shares = [share for column in self.columns if (share := column.share(target)) is not None]
+        return statistics.median(shares) if shares else 0
+
+    @property
+    def caveats(self) -> list[tuple[str, list[str]]]:
+        """Caveats, and the workloads that have them; an empty list if all have."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for column in self.columns:
+            for caveat in column.section.caveats:
+                found[caveat].append(column.title)
+        every = len(self.columns)
+        return [
+            (caveat, [] if len(having) == every else having) for caveat, having in found.items()
+        ]
+
+
+def tables_of(sections: Sequence[Section]) -> list[Table]:
+    """A table for each machine: figures of different machines are never compared."""
+    found: dict[str, Table] = {}
+    for section in sections:
+        machine = section.run.machine
+        table = found.setdefault(machine.model_dump_json(), Table(machine, []))
+        table.columns.append(Column(section))
+    return list(found.values())

@@ -1,0 +1,76 @@
+"""The overview as an image."""
+
+from typing import Any
+
+import altair as alt
+
+from bench.report.overview import Table
+from bench.report.style import PICTURE
+from bench.report.wording import machine_text, share_text
+
+
+def draw_overview(table: Table) -> dict[str, Any]:
+    """A chart of the servers' shares of the best, by workload."""
+    titles = [column.title for column in table.columns]
+    values = [
+        {
+            "target": target,
+            "workload": column.title,
+            "share": share,
+            "label": share_text(share),
+            "tied": column.is_tied(target),
+        }
+        for column in table.columns
+        for target in table.servers
+        if (share := column.share(target)) is not None
+    ]
+    base = alt.Chart(alt.InlineData(values)).encode(
+        x=alt.X(
+            "workload:N",
+            sort=titles,
+            axis=alt.Axis(
+                title=None,
+                orient="top",
+                labelAngle=0,
+                labelLimit=110,
+                labelExpr=_LINES,
+                domain=False,
+                ticks=False,
+            ),
+        ),
+        y=alt.Y(
+            "target:N",
+            sort=list(table.servers),
+            axis=alt.Axis(title=None, domain=False, ticks=False, labelLimit=200),
+        ),
+    )
+    scale = alt.Scale(domain=[0, 1], range=["#f3f6fa", "#7fb0e4"])
+    cells = base.mark_rect(stroke=PICTURE.background, strokeWidth=2).encode(
+        color=alt.Color("share:Q", scale=scale, legend=None)
+    )
+    tied = base.mark_rect(fill="#8fd1a8", stroke=PICTURE.background, strokeWidth=2)
+    text = base.mark_text(color=PICTURE.ink, fontSize=12).encode(text="label:N")
+    chart = alt.layer(cells, tied.transform_filter("datum.tied"), text).properties(
+        width=alt.Step(110), height=alt.Step(22)
+    )
+    subtitle = f"{machine_text(table.machine)}; green: the best, and those tied with it"
+    title = alt.TitleParams(
+        "Speed relative to the best server of each workload",
+        subtitle=subtitle,
+        color=PICTURE.ink,
+        subtitleColor=PICTURE.quiet,
+        anchor="start",
+        fontSize=15,
+        offset=12,
+    )
+    drawn: dict[str, Any] = (
+        chart.properties(title=title, background=PICTURE.background)
+        .configure(font="system-ui, sans-serif", padding=16)
+        .configure_view(stroke=None)
+        .configure_axis(labelColor=PICTURE.quiet, labelFontSize=12)
+        .to_dict()
+    )
+    return drawn
+
+
+_LINES = "split(datum.label, ', ')"

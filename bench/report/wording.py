@@ -1,0 +1,55 @@
+"""Names of figures and loads, which depend on the load model."""
+
+from bench.figures import Figure
+from bench.result import Machine
+from bench.words import at_level, figure_text
+from bench.workload import OPEN, UNITS, Load, Model
+
+TIMES = {"p50": "median", "p99": "99th percentile", "p99_9": "99.9th percentile", "max": "longest"}
+"""The figures that are response times."""
+
+
+def times_name(model: Model) -> str:
+    """The name of response times.
+
+    In a closed loop a slow server gets fewer requests, which hides its worst times, so that they
+    cannot be compared between servers.
+    """
+    return "Latency" if model in OPEN else "Response time (closed loop)"
+
+
+def title_of(figure: Figure, model: Model) -> str:
+    """The title of a figure."""
+    if figure.name in TIMES:
+        return f"{times_name(model)}, {TIMES[figure.name]}"
+    if figure.name == "rate" and model == "capacity":
+        return "Capacity"
+    return figure.title
+
+
+def level_text(load: Load, level: float) -> str:
+    """``200 connections``, ``p99 up to 100 ms``."""
+    text = at_level(load, level)
+    return f"p99 up to {text}" if load.model == "capacity" else text
+
+
+def levels_title(model: Model) -> str:
+    """The title of an axis of levels."""
+    return "limit of p99, ms" if model == "capacity" else UNITS[model]
+
+
+def machine_text(machine: Machine) -> str:
+    """``2 cores, Intel Xeon, Debian 12``."""
+    cores = f"{machine.cores} core{'s' if machine.cores > 1 else ''}"
+    return f"{cores}, {machine.cpu}, {machine.system}"
+
+
+def value_text(value: float, figure: Figure) -> str:
+    """A figure with its unit, as short as a cell needs it: ``4,100/s``, ``12.1 ms``."""
+    unit = {"requests/s": "/s", "µs/request": " µs"}.get(figure.unit, f" {figure.unit}")
+    return f"{figure_text(value)}{unit}"
+
+
+def share_text(share: float) -> str:
+    """A share of the best; 100% is only for what is not below it."""
+    return f"{100 * share:.0f}%" if share >= 0.1 else f"{100 * share:.2g}%"
