@@ -1,5 +1,6 @@
 """What the data sources of a workload did in a turn."""
 
+import sys
 import time
 from collections.abc import Iterable, Sequence
 
@@ -51,10 +52,7 @@ class Ledger:
         for source, before in zip(self._sources, self._before, strict=True):
             # The upstream counts by request id, which the warm-up does not send.
             loads = [result] if source.name == "upstream" or not warm else [warm, result]
-            least = sum(
-                source.least(one.requests + one.errors.total, one.requests, sequences)
-                for one in loads
-            )
+            least = sum(_least(source, one, sequences) for one in loads)
             used = Sources(
                 name=source.name,
                 counted=_count(source, before, least),
@@ -62,7 +60,7 @@ class Ledger:
                 exactly=source.name == "upstream" and counted and not result.errors.total,
             )
             if not used.agrees:
-                answered = sum(one.requests for one in loads)
+                answered = sum(map(_answered, loads))
                 needed = f"{'' if used.exactly else 'at least '}{least}"
                 raise WrongAnswer(
                     f"{source.name} counted {used.counted} for {answered} responses, which need "
@@ -70,6 +68,17 @@ class Ledger:
                 )
             found.append(used)
         return found
+
+
+def _answered(result: LoadResult) -> int:
+    """The good responses, in all steps of a search for the capacity."""
+    return result.requests + result.others
+
+
+def _least(source: Source, result: LoadResult, sequences: int) -> int:
+    # How many requests failed in all steps is not known: any number, then.
+    ended = sys.maxsize if result.steps else result.requests + result.errors.total
+    return source.least(ended, _answered(result), sequences)
 
 
 def _count(source: Source, before: int, least: int) -> int:

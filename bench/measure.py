@@ -1,6 +1,7 @@
 """Measures one server once: fresh start, warm-up, load, CPU time and memory."""
 
 import re
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -203,8 +204,9 @@ class _Turn:
             trees = (tree, databases, upstreams)
             before = [one.cpu() for one in trees]
             meter = Meter(tree.uses if isinstance(tree, Elsewhere) and tree.agent else None)
+            own_before = time.process_time()
             result = self._generate(server, self._spec(server))
-            machine = meter.use()
+            machine, program = meter.use(), time.process_time() - own_before
             own, database, upstream = (
                 one.cpu() - used for one, used in zip(trees, before, strict=True)
             )
@@ -212,13 +214,16 @@ class _Turn:
         share = result.share
         away = result.workers_cpu * share
         if isinstance(tree, Elsewhere) and tree.agent and not tree.is_here:
-            away = (database + upstream + result.cpu) * share + result.observer
+            away = (database + upstream + result.cpu + program) * share
+        # Locust takes seconds to start and to end, in which this program observes too.
+        loaded = sum(step.seconds for step in result.steps) or result.seconds
         usage = Usage(
             server=None if isinstance(tree, Elsewhere) and not tree.agent else own * share,
             database=database * share if databases.roots else None,
             upstream=upstream * share if upstreams.roots else None,
             generator=result.cpu * share,
-            observer=result.observer,
+            observer=result.observer * min(loaded / machine.elapsed, 1),
+            program=program * share,
             machine=machine.seconds * share,
             pressure=machine.pressure,
             away=away,

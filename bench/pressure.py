@@ -31,6 +31,7 @@ class Counts:
 class Use:
     """What the whole machine did in a time."""
 
+    elapsed: float
     seconds: float
     """CPU time used."""
     pressure: Pressure
@@ -54,6 +55,7 @@ class Meter:
             waited = _share(after.waited - before.waited, elapsed)
         busy = after.busy - before.busy
         return Use(
+            elapsed=elapsed,
             seconds=busy,
             pressure=Pressure(
                 cpu_some=waited,

@@ -42,6 +42,9 @@ class Usage:
     upstream: float | None
     generator: float
     observer: float
+    """This program, while the load ran."""
+    program: float
+    """This program, with its reading of the load generator's log."""
     machine: float
     """All programs on the server's machine or, if that cannot be read, on this one."""
     pressure: Pressure
@@ -52,7 +55,7 @@ class Usage:
     def other(self) -> float:
         """The CPU time of all other programs on that machine."""
         sources = (self.database or 0) + (self.upstream or 0)
-        known = (self.server or 0) + sources + self.generator + self.observer - self.away
+        known = (self.server or 0) + sources + self.generator + self.program - self.away
         return max(self.machine - known, 0.0)
 
     @property

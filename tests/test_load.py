@@ -10,7 +10,7 @@ from bench.answers import WrongAnswer
 from bench.bodies import body_sizes, require_bodies
 from bench.generators import capacity, generate
 from bench.generators.load import LoadResult, LoadSpec
-from bench.histogram import Histogram, merged
+from bench.histogram import Histogram
 from bench.result import Errors
 from harness.toolchains import LOAD_GENERATORS, require
 from tests.test_locust import load_spec, serving
@@ -96,6 +96,14 @@ def test_a_closed_load_without_failures(tmp_path: Path, port: int) -> None:
     assert result.bodies.received >= result.bodies.due == result.requests * SIZE
     assert result.cpu / result.attempts < 50e-6
     assert result.warnings == []
+
+
+def test_a_server_that_closes_each_connection(tmp_path: Path, port: int) -> None:
+    """After which h2load opens another, also after its end: then it has to be stopped."""
+    result = put(tmp_path, port, "/closing", duration=2.0)
+    assert result.errors == Errors()
+    assert result.requests > 10
+    assert 0 <= result.attempts - result.requests <= 10
 
 
 def test_no_server_to_connect_to(tmp_path: Path) -> None:
@@ -197,6 +205,7 @@ def test_the_capacity_is_found(tmp_path: Path, best: float) -> None:
     assert max(step.rate for step in held) == result.rate
     assert all("500 ms" in step.why for step in result.steps if not step.held)
     answered = sum(step.requests for step in result.steps) + int(best * 2)
+    assert result.requests + result.others == answered
     assert result.share == pytest.approx(result.requests / answered)
 
 
@@ -225,29 +234,6 @@ def test_the_steps_of_a_capacity_show_failures(
     (step,) = result.steps
     assert step.failed > 0
     assert result.errors.timeout > 0
-
-
-def test_histograms_merge() -> None:
-    one, other = Histogram(), Histogram()
-    one.add([1000] * 900)
-    other.add([5_000_000] * 100)
-    found = merged([one.encoded(), "", other.encoded()])
-    assert len(found) == 1000
-    latency = found.latency(0)
-    assert latency is not None
-    assert (latency.p50, latency.p90) == pytest.approx((1, 1), rel=1e-3)
-    assert (latency.p95, latency.p99_9, latency.max) == pytest.approx((5000,) * 3, rel=1e-3)
-
-
-def test_percentiles_count_failures_as_longer_than_any_response() -> None:
-    histogram = Histogram()
-    histogram.add(range(1000, 1900))
-    found = histogram.latency(failed=100)
-    assert found is not None
-    assert found.p50 == pytest.approx(1.5, rel=2e-3)
-    assert found.p90 == pytest.approx(1.9, rel=2e-3)
-    assert (found.p95, found.p99, found.max) == (None, None, None)
-    assert Histogram().latency(0) is None
 
 
 def test_the_sizes_of_bodies(tmp_path: Path) -> None:

@@ -58,8 +58,11 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
             if path == b"/late":
                 await asyncio.sleep(1)
             body = _BODIES.get(path, b"hi")
-            head = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n"
+            head = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n"
+            head += b"Connection: close\r\n\r\n" if path == b"/closing" else b"\r\n"
             writer.write(head % (_STATUSES.get(path, 200), len(body)) + body)
+            if path == b"/closing":
+                break
     writer.close()
 
 

@@ -57,6 +57,7 @@ class _Search:
 
     def result(self) -> LoadResult:
         """The result of the highest rate that held, with all steps."""
+        began, own = time.monotonic(), time.process_time()
         probe = self._probe()
         rate = max(_START * probe.requests / probe.seconds, _LEAST)
         while rate >= _LEAST and len(self._tried) < MOST_STEPS:
@@ -70,16 +71,15 @@ class _Search:
         best = max(held, default=None, key=lambda one: one.rate)
         shown = (best or min(self._tried, key=lambda one: one.rate)).result
         all_results = [probe, *(one.result for one in self._tried)]
-        answered = sum(one.requests for one in all_results)
-        elapsed = sum(one.seconds for one in all_results)
+        own_share = (time.process_time() - own) / (time.monotonic() - began)
         return replace(
             shown,
             rate=best.rate if best else 0.0,
             steps=[one.step for one in self._tried],
-            share=shown.requests / answered if answered else 1.0,
+            others=sum(one.requests for one in all_results) - shown.requests,
             cpu=sum(one.cpu for one in all_results),
             workers_cpu=sum(one.workers_cpu for one in all_results),
-            observer=sum(one.observer for one in all_results) * shown.seconds / elapsed,
+            observer=own_share * shown.seconds,
             warnings=[*shown.warnings, *self._doubts()],
         )
 

@@ -46,7 +46,7 @@ class Connections:
 
 def connections(pid: int, port: int) -> Connections:
     """The connections of a program to a port; raises OSError if the system does not tell."""
-    found = Connections(time.monotonic(), _count(pid))
+    found = Connections(time.monotonic(), count_sockets(pid))
     own = {_inode(link) for link in _links(os.getpid())}
     for family in (socket.AF_INET, socket.AF_INET6):
         for state, inode, info in _dump(family, port):
@@ -60,8 +60,8 @@ def connections(pid: int, port: int) -> Connections:
     return found
 
 
-def _count(pid: int) -> int:
-    """The number of sockets. A connection that is replaced in the meantime counts once."""
+def count_sockets(pid: int) -> int:
+    """The sockets of a program; one that is replaced in the meantime counts once."""
     return sum(link.startswith("socket:") for link in _links(pid))
 
 

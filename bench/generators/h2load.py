@@ -16,7 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench.generators.connections import Connections, connections
+from bench.generators.connections import Connections, connections, count_sockets
 from bench.generators.load import (
     Bodies,
     Finished,
@@ -24,6 +24,7 @@ from bench.generators.load import (
     LoadResult,
     LoadSpec,
     Look,
+    output_of,
     run,
 )
 from bench.generators.log import Log
@@ -33,6 +34,9 @@ _PERIODS = 100
 """The most often that connections are opened, per second."""
 _LOOKS = (0.6, 0.25)
 """Seconds before the end when the connections are inspected; the last time counts."""
+_OVER = "Main benchmark duration is over"
+_TEARDOWN = 0.2
+"""Seconds in which all connections are closed at the end."""
 _COSTLY = 15
 """Microseconds of CPU time that h2load should not exceed for a request."""
 _MANY = 10_000
@@ -60,6 +64,7 @@ def _timed(spec: LoadSpec) -> LoadResult:
     clients = int(spec.level)
     command = _command(spec, clients, ["--duration", f"{spec.duration * 1000:.0f}ms"])
     end = time.monotonic() + spec.duration
+    hang = _Hang(spec, min(spec.threads, clients))
     seen: list[Connections] = []
 
     def look(pid: int) -> None:
@@ -68,8 +73,14 @@ def _timed(spec: LoadSpec) -> LoadResult:
             if time.monotonic() < end:
                 seen.append(found)
 
-    finished = run(command, spec, [Look(spec.duration - before, look) for before in _LOOKS])
-    totals, log = _Totals.of(finished), Log(_log(spec), spec.timeout)
+    looks = [Look(spec.duration - before, look) for before in _LOOKS]
+    finished = run(command, spec, looks, hang.has_begun)
+    log = Log(_log(spec), spec.timeout)
+    if finished.was_stopped:
+        in_flight = seen[-1].established if seen else 0
+        totals = _Totals(started=log.ended + in_flight, done=log.ended)
+    else:
+        totals = _Totals.of(finished)
     warnings = []
     in_flight = max(totals.started - totals.done, 0)
     errors = Errors(timeout=log.late, status=log.refused)
@@ -80,6 +91,12 @@ def _timed(spec: LoadSpec) -> LoadResult:
         errors.connect = lost - errors.read + last.unconnected(end, spec.timeout)
         overdue = last.unanswered(end, spec.timeout)
         errors.unfinished = min(overdue, in_flight - errors.read)
+        waiting = last.unanswered(end, spec.duration / 2)
+        if waiting > errors.unfinished:
+            warnings.append(
+                f"{waiting} requests waited for more than half of the load, which ended before the "
+                f"timeout of {spec.timeout:g} s"
+            )
         if lost:
             warnings.append(
                 f"{lost} of {clients} connections were lost; h2load opens none again, so the load "
@@ -91,7 +108,18 @@ def _timed(spec: LoadSpec) -> LoadResult:
             f"the connections could not be inspected: all {in_flight} requests in flight at the "
             "end count as unfinished"
         )
-    return _result(spec, command, finished, log, errors, spec.duration, clients, clients, warnings)
+    return _result(
+        spec,
+        command,
+        finished,
+        totals,
+        log,
+        errors,
+        spec.duration,
+        clients,
+        clients,
+        warnings,
+    )
 
 
 def _counted(spec: LoadSpec) -> LoadResult:
@@ -125,7 +153,7 @@ def _counted(spec: LoadSpec) -> LoadResult:
         status=log.refused,
     )
     seconds = log.seconds or finished.seconds
-    return _result(spec, command, finished, log, errors, seconds, clients, unended, [])
+    return _result(spec, command, finished, totals, log, errors, seconds, clients, unended, [])
 
 
 def _command(spec: LoadSpec, clients: int, length: Sequence[str]) -> list[str]:
@@ -151,14 +179,37 @@ def _rate(per_second: int) -> list[str]:
     return ["--rate", str(per_second // periods), "--rate-period", f"{1000 // periods}ms"]
 
 
+class _Hang:
+    """Finds out that h2load goes on after its duration.
+
+    Before 1.64 it does if the server closes connections: a client that is connecting at that time
+    never stops (https://github.com/nghttp2/nghttp2/issues/2250). Its log is complete by then.
+    """
+
+    def __init__(self, spec: LoadSpec, threads: int) -> None:
+        self._output, self._threads = output_of(spec), threads
+        self._over: float | None = None
+
+    def has_begun(self, pid: int) -> bool:
+        """Whether connections are still open some time after the end."""
+        if self._output.read_text(errors="replace").count(_OVER) < self._threads:
+            return False
+        self._over = self._over or time.monotonic()
+        if time.monotonic() - self._over < _TEARDOWN:
+            return False
+        with suppress(OSError):
+            return count_sockets(pid) > 0
+        return False
+
+
 @dataclass(frozen=True)
 class _Totals:
     """The counts that h2load prints; its ``failed`` and ``errored`` are wrong after a duration."""
 
     started: int
     done: int
-    timeouts: int
-    received: int
+    timeouts: int = 0
+    received: int | None = None
     """Bytes of bodies."""
 
     @classmethod
@@ -177,6 +228,7 @@ def _result(
     spec: LoadSpec,
     command: list[str],
     finished: Finished,
+    totals: _Totals,
     log: Log,
     errors: Errors,
     seconds: float,
@@ -184,7 +236,6 @@ def _result(
     unended: int,
     warnings: list[str],
 ) -> LoadResult:
-    totals = _Totals.of(finished)
     cost = finished.cpu / max(totals.started, 1) * 1e6
     if cost > _COSTLY and totals.started >= _MANY:
         warnings.append(
@@ -208,14 +259,14 @@ def _result(
 
 
 def _bodies(
-    sizes: Sequence[int], received: int, log: Log, clients: int, unended: int
+    sizes: Sequence[int], received: int | None, log: Log, clients: int, unended: int
 ) -> Bodies | None:
     """The bodies that each client got: it took the paths in turn, but how far it came is unknown.
 
     So at any time its sum differs from the mean by what the mean differs from the first few sizes.
     A refused request could have been for any path. An unended one may have a part of its body.
     """
-    if not sizes:
+    if not sizes or received is None:
         return None
     count, cycle, longest = len(sizes), sum(sizes), max(sizes)
     right = len(log.good) + log.late

@@ -17,6 +17,7 @@ from harness.programs import find_program, search_path
 
 GRACE = 60.0
 """Seconds that a load generator may take beyond its duration and timeout."""
+_POLL = 0.05
 
 
 class GeneratorError(TaskError):
@@ -101,12 +102,17 @@ class LoadResult:
     """The capacity."""
     steps: list[Step] = field(default_factory=list)
     """The steps of a search for the capacity."""
-    share: float = 1.0
-    """The part of all responses that ``requests`` are: the others came in other steps."""
+    others: int = 0
+    """Good responses in other steps, which are in no figure but used CPU time and data sources."""
     workers_cpu: float = 0.0
     """The part of ``cpu`` that other machines used."""
     warnings: list[str] = field(default_factory=list)
     """Reasons to doubt the figures."""
+
+    @property
+    def share(self) -> float:
+        """The part of all good responses that ``requests`` are."""
+        return self.requests / (self.requests + self.others) if self.others else 1.0
 
 
 @dataclass(frozen=True)
@@ -115,10 +121,10 @@ class Finished:
 
     output: str
     seconds: float
-    ended: float
-    """On the monotonic clock."""
     cpu: float
     observer: float
+    was_stopped: bool
+    """Whether it had done its work but did not end."""
 
 
 @dataclass(frozen=True)
@@ -130,14 +136,22 @@ class Look:
     at: Callable[[int], None]
 
 
-def run(command: Sequence[str], spec: LoadSpec, looks: Sequence[Look] = ()) -> Finished:
-    """Run a generator's program to its end; stop it if this is interrupted."""
+def run(
+    command: Sequence[str],
+    spec: LoadSpec,
+    looks: Sequence[Look] = (),
+    hangs: Callable[[int], bool] = lambda _: False,
+) -> Finished:
+    """Run a generator's program to its end; stop it if this is interrupted.
+
+    ``hangs`` tells from its process id whether it has done its work but does not end.
+    """
     program = find_program(command[0])
     if program is None:
         raise GeneratorError(f"{command[0]} is missing: `just setup` installs it")
     bound = (spec.duration or 0) + (spec.requests or 0) * spec.timeout + spec.timeout + GRACE
     env = os.environ | {"PATH": search_path()}
-    log = spec.folder / "generator.txt"
+    log = output_of(spec)
     before, began = _children(), time.monotonic()
     with log.open("w") as output:
         process = spawn([program, *command[1:]], cwd=spec.folder, env=env, output=output)
@@ -148,17 +162,35 @@ def run(command: Sequence[str], spec: LoadSpec, looks: Sequence[Look] = ()) -> F
                     process.wait(max(began + look.after - time.monotonic(), 0))
                 if process.poll() is None:
                     look.at(process.pid)
-            status = process.wait(bound)
-            ended = time.monotonic()
+            was_stopped = _await(process, bound, hangs)
+            seconds = time.monotonic() - began
             observer = time.process_time() - observer
-        except subprocess.TimeoutExpired:
-            raise GeneratorError(f"{command[0]} did not end within {bound:.0f} s") from None
         finally:
             stop(process, grace=2)
     text = log.read_text(errors="replace")
-    if status:
-        raise GeneratorError(f"{command[0]}: {ending(status)}\n{text.strip()[-800:]}")
-    return Finished(text, ended - began, ended, _children() - before, observer)
+    if process.returncode and not was_stopped:
+        raise GeneratorError(f"{command[0]}: {ending(process.returncode)}\n{text.strip()[-800:]}")
+    cpu = _children() - before
+    return Finished(text, seconds, cpu, observer, was_stopped)
+
+
+def output_of(spec: LoadSpec) -> Path:
+    """The file with the output of the generator's program."""
+    return spec.folder / "generator.txt"
+
+
+def _await(process: subprocess.Popen[bytes], bound: float, hangs: Callable[[int], bool]) -> bool:
+    """Wait for the end of a program; return whether it had to be stopped."""
+    deadline = time.monotonic() + bound
+    while process.poll() is None:
+        if hangs(process.pid):
+            process.kill()
+            process.wait()
+            return True
+        if time.monotonic() > deadline:
+            raise GeneratorError(f"{process.args!s} did not end within {bound:.0f} s")
+        time.sleep(_POLL)
+    return False
 
 
 def _children() -> float:

@@ -21,6 +21,8 @@ class Log:
         """Answered with 200, but too late."""
         self.refused = 0
         """Answered with another status."""
+        self.ended = 0
+        """All requests in the log."""
         self.first = self.last = 0
         """When the first request began and the last one ended (µs since the epoch)."""
         self._timeout = timeout * 1e6
@@ -35,6 +37,7 @@ class Log:
         ended = began + took
         self.first = min(self.first or began.min(), int(began.min()))
         self.last = max(self.last, int(ended.max()))
+        self.ended += len(began)
         right, in_time = status == 200, took <= self._timeout
         good = right & in_time
         self.late += int(np.count_nonzero(right & ~in_time))
