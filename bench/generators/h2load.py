@@ -99,8 +99,8 @@ def _timed(spec: LoadSpec) -> LoadResult:
             )
         if lost:
             warnings.append(
-                f"{lost} of {clients} connections were lost; h2load opens none again, so the load "
-                "was lower from then on"
+                f"{lost} of {clients} connections broke or were closed without notice; h2load "
+                "opens none again, so the load was lower from then on (`--generator wrk` does)"
             )
     else:
         errors.unfinished = in_flight
