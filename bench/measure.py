@@ -212,11 +212,11 @@ class _Turn:
             )
         peak.look()
         share = result.share
-        # Locust takes seconds to start and to end, in which this program observes too.
-        loaded = sum(step.seconds for step in result.steps) or result.seconds
         away = result.workers_cpu * share
         if isinstance(tree, Elsewhere) and tree.agent and not tree.is_here:
-            away = (database + upstream + result.cpu) * share + program * share
+            away = (database + upstream + result.cpu + program) * share
+        # Locust takes seconds to start and to end, in which this program observes too.
+        loaded = sum(step.seconds for step in result.steps) or result.seconds
         usage = Usage(
             server=None if isinstance(tree, Elsewhere) and not tree.agent else own * share,
             database=database * share if databases.roots else None,

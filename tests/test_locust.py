@@ -124,7 +124,7 @@ def naive_p95(port: int, seconds: float) -> float:
         client.request("GET", "/")
         client.getresponse().read()
         took.append((time.monotonic() - began) * 1000)
-        time.sleep(0.005)
+        time.sleep(0.02)
     client.close()
     return sorted(took)[int(0.95 * len(took))]
 
@@ -143,7 +143,7 @@ def stalled(folder: Path) -> tuple[LoadResult, float]:
 def test_a_stall_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A quarter of the requests start during a freeze, and wait until its end."""
     theory = pytest.approx({"p90": 600, "p95": 800, "p99": 960}, rel=0.03)
-    for _ in range(3):
+    for _ in range(5):
         result, naive = stalled(tmp_path)
         assert result.latency
         found = result.latency.model_dump(include={"p90", "p95", "p99"})
