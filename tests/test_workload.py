@@ -14,8 +14,9 @@ from harness.errors import UsageError
 pytestmark = pytest.mark.quick
 
 PUBLISHED = {
-    *("text-rate", "text", "json", "mongo-small", "mongo-big", "sleep-threads", "files", "gridfs"),
-    *("mix", "agents", "json-constant", "agents-constant", "fan-out"),
+    *(f"{name}-published" for name in ("mongo-small", "mongo-big", "files", "gridfs", "fan-out")),
+    *("json-published", "agents-published", "json-constant", "agents-constant", "text-rate"),
+    *("sleep-threads", "gunicorn-nine", "mix"),
 }
 
 
