@@ -96,6 +96,11 @@ def measurement(
     )
 
 
+def noise(place: int, repeat: int) -> float:
+    """A factor that the servers of a repeat share, but for some percent."""
+    return (1 + repeat / 100) * (1 + (place + repeat) % 3 / 100)
+
+
 def steps(rate: float) -> list[Step]:
     """A search that ends at this rate."""
     return [
@@ -137,8 +142,8 @@ def a_run(
             for target, (language, model, _) in SERVERS.items()
         },
         measurements=[
-            measurement(target, case, level, repeat, rate * (1 + at) * (1 + repeat / 100), model)
-            for target, (_, _, rate) in SERVERS.items()
+            measurement(target, case, level, repeat, rate * (1 + at) * noise(place, repeat), model)
+            for place, (target, (_, _, rate)) in enumerate(SERVERS.items(), 1)
             for at, case in enumerate(cases)
             for level in levels
             for repeat in range(1, repeats + 1)
