@@ -19,7 +19,7 @@ from bench.affinity import FORM, chosen
 from bench.caveats import SOURCES, caveats, placement
 from bench.conditions import show_conditions
 from bench.generators import prepare as prepare_generator
-from bench.generators.locust import commands
+from bench.hosts.workers import workers_on
 from bench.measure import RunContext
 from bench.plan import Turn
 from bench.result import RESULTS, Run, find, path_of, read, write
@@ -52,6 +52,9 @@ _LINES = 10
 @click.option("--calls", type=int, help="Requests per connection (connection rate).")
 @click.option("--timeout", type=float, help="Seconds after which a request counts as failed.")
 @click.option("--threads", type=int, help="Threads or processes of the load generator.")
+@click.option(
+    "--generator", type=click.Choice(["h2load", "wrk"]), help="Of the closed model with a duration."
+)
 @click.option("--repeats", type=int, help="How often each server is measured.")
 @click.option("--warmup", type=float, help="Seconds of load before measuring.")
 @click.option("--seed", type=click.IntRange(0), help="Of the order of turns; random by default.")
@@ -64,7 +67,8 @@ _LINES = 10
 @click.option(
     "--case", "cases", multiple=True, help="Settings, for example 'WORKERS=4 THREADS=50'."
 )
-@click.option("--workers", help="Machines that generate a constant rate: host1,host2.")
+@click.option("--workers", metavar="HOST,…", help="Machines that generate the load, over ssh.")
+@click.option("--by-hand", is_flag=True, help="Print the commands for --workers instead of ssh.")
 @click.option("--resume", metavar="ID", help=f"Resume a run ('last': {LATEST}).")
 @click.option("--json", "to_json", is_flag=True, help="Print the result as JSON.")
 @reports_errors
@@ -78,6 +82,7 @@ def main(
     seed: int | None,
     cpus: str | None,
     workers: str | None,
+    by_hand: bool,
     resume: str | None,
     to_json: bool,
     **numbers: str | float | None,
@@ -103,10 +108,13 @@ def main(
     else:
         plan = _workload(workload or "", changes, cases, quick=quick)
         targets = serving(plan, find_targets(names or tuple(plan.servers)))
+    cores = chosen(cpus, sources=bool(plan.parts & set(SOURCES)))
+    hosts = workers.split(",") if workers else []
+    if by_hand and not hosts:
+        raise UsageError("--by-hand needs --workers")
     machine.raise_limits()
     machine.require_files(plan.load)
     prepare_generator(plan.load)
-    cores = chosen(cpus, sources=bool(plan.parts & set(SOURCES)))
     with _exclusive(), backing_services() as backing:
         if not resume:
             run = start(
@@ -119,7 +127,8 @@ def main(
                 cpus=cores,
             )
         try:
-            _measure(run, targets, backing, _worker_hosts(run.workload, workers))
+            with workers_on(hosts, run.workload.load.threads, by_hand=by_hand) as addresses:
+                _measure(run, targets, backing, addresses)
         except (KeyboardInterrupt, OSError, TaskError):
             if run.measurements:
                 _show(run)
@@ -228,19 +237,6 @@ def _resumed(name: str) -> tuple[Run, list[Target]]:
 
 def _newest_first() -> list[Path]:
     return sorted(RESULTS.glob("*.json"), key=lambda path: -path.stat().st_mtime)
-
-
-def _worker_hosts(workload: Workload, hosts: str | None) -> tuple[str, ...]:
-    """The machines that generate the load; prints the command to run on each."""
-    if not hosts:
-        return ()
-    if workload.load.model != "constant rate":
-        raise UsageError("--workers is only for constant-rate workloads")
-    workers = tuple(hosts.split(","))
-    say("run each command on its machine; until the end, servers listen on all interfaces:")
-    for host, command in commands(workers, workload.load.threads).items():
-        say(f"  {host}: {command}")
-    return workers
 
 
 def _measure(run: Run, targets: list[Target], backing: Services, workers: tuple[str, ...]) -> None:

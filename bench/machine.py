@@ -15,6 +15,7 @@ import pymongo
 from bench.affinity import as_text
 from bench.result import Machine
 from bench.workload import Load
+from harness.console import say
 from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.programs import version_of
@@ -37,17 +38,25 @@ def raise_limits() -> None:
 def require_files(load: Load) -> None:
     """Refuse connections that the limit of open files does not allow, on either side.
 
-    A server would otherwise be blamed for them.
+    A server would otherwise be blamed for them. At a rate, a slow server may have as many as are
+    due within the timeout: say so if that is too many.
     """
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if load.model != "closed" or limit == resource.RLIM_INFINITY:
+    if limit == resource.RLIM_INFINITY or load.model == "capacity":
         return
-    needed = int(max(load.levels)) + _OTHER_FILES
-    if needed > limit:
+    most = int(max(load.levels) * (1 if load.model == "closed" else load.timeout))
+    needed = most + _OTHER_FILES
+    if needed <= limit:
+        return
+    advice = f"raise it (`ulimit -Hn {needed}` as root, or limits.conf), or give lower --levels"
+    if load.model == "closed":
         raise UsageError(
-            f"{max(load.levels):g} connections need {needed} open files, and the limit is {limit}: "
-            f"raise it (`ulimit -Hn {needed}` as root, or limits.conf), or give lower --levels"
+            f"{most} connections need {needed} open files, and the limit is {limit}: {advice}"
         )
+    say(
+        f"a slow server may have up to {most} connections at once, which need {needed} open files; "
+        f"beyond the limit, {limit}, they fail: {advice}"
+    )
 
 
 def describe() -> Machine:

@@ -1,6 +1,5 @@
 """Measures one server once: fresh start, warm-up, load, CPU time and memory."""
 
-import math
 import re
 import time
 import uuid
@@ -13,15 +12,16 @@ from typing import IO
 import psutil
 
 from bench.affinity import Cores, confined, pinned
-from bench.answers import Contract, Sampler, WrongAnswer
+from bench.answers import Contract, Sampler
+from bench.bodies import body_sizes, require_bodies
 from bench.disturbed import Disturbed
 from bench.generators import GeneratorError, LoadResult, LoadSpec, generate
 from bench.generators.locust import own_address
+from bench.ledger import Ledger
 from bench.plan import Turn
 from bench.pressure import Meter
-from bench.processes import Peak, Tree, listening_at
+from bench.processes import Peak, Tree
 from bench.result import Checked, Cpu, Measurement, Memory, Sources, now
-from bench.sources import Source, sources_of
 from bench.warnings import Usage, warnings
 from bench.workload import Workload
 from conformance.subject import Subject
@@ -34,8 +34,6 @@ from harness.services import Services
 
 _WARM_CONNECTIONS = 50
 """Connections of the warm-up before a search for the capacity, which has no level of its own."""
-_FLUSH = 5.0
-"""Seconds that a data source may take to count its last operations."""
 
 
 @dataclass(frozen=True)
@@ -66,40 +64,21 @@ class _Turn:
         self.turn, self.context, self.folder = turn, context, folder
         self.workload = context.workload
         self.request_id = f"bench-{uuid.uuid4()}"
-        self.sources = sources_of(context.paths, context.services, self.request_id)
-        self.databases = self._programs(one for one in self.sources if one.name != "upstream")
-        self.upstream = self._programs(one for one in self.sources if one.name == "upstream")
-
-    @staticmethod
-    def _programs(sources: Iterator[Source]) -> Tree:
-        return listening_at(source.url for source in sources)
+        self.ledger = Ledger(context.paths, context.services, self.request_id)
 
     def measure(self) -> Measurement:
-        before = [source.count() for source in self.sources]
         port = free_port()
         try:
-            measurement = self._measure(port, before)
+            measurement = self._measure(port)
         except TaskError as error:
             if not isinstance(error, Disturbed) and not is_free(port):
                 raise Disturbed(f"another program took port {port}: {error}") from error
-            self._require_sources(before)
+            self.ledger.require_undisturbed()
             raise
-        self._require_sources(before)
+        self.ledger.require_undisturbed()
         return measurement
 
-    def _require_sources(self, before: Sequence[int]) -> None:
-        """Raise if a data source ended in the meantime: then no failure is the server's."""
-        for source, count in zip(self.sources, before, strict=True):
-            if source.count() < count:
-                raise Disturbed(f"{source.name} was restarted during the measurement")
-        if not all(root.is_running() for tree in self._data for root in tree.roots):
-            raise Disturbed("a data source ended during the measurement")
-
-    @property
-    def _data(self) -> tuple[Tree, Tree]:
-        return self.databases, self.upstream
-
-    def _measure(self, port: int, before: Sequence[int]) -> Measurement:
+    def _measure(self, port: int) -> Measurement:
         started, log = now(), self.folder / "server.log"
         settings: dict[str, str] = {
             "HOST": "0.0.0.0" if self.context.workers else "127.0.0.1",  # noqa: S104
@@ -120,8 +99,10 @@ class _Turn:
             }
             self._require_alive(server)
             sampler.recheck()
+        require_bodies(result)
         # PostgreSQL adds a connection's counts when it closes: so read them after the server ends.
-        sources = self._used(before, warm, result)
+        counted = self.workload.load.requests is not None
+        sources = self.ledger.used(warm, result, self._sequences(), counted=counted)
         memory = Memory(rest=rest, peak=peak.bytes)
         return self._measurement(
             started, environment, result, usage, sampler, memory, peak, sources
@@ -133,7 +114,7 @@ class _Turn:
         cores = self.context.cores
         with ExitStack() as stack:
             if not self.context.own_databases:
-                for tree in self._data:
+                for tree in (self.ledger.databases, self.ledger.upstream):
                     stack.enter_context(confined(tree, cores.get("database")))
             with pinned(cores.get("server")):
                 server = stack.enter_context(running(self.turn.target, settings, output=output))
@@ -170,7 +151,6 @@ class _Turn:
 
     def _spec(self, server: Running) -> LoadSpec:
         load = self.workload.load
-        upstream = any(source.name == "upstream" for source in self.sources)
         workers = self.context.workers
         return LoadSpec(
             url=f"http://{own_address(workers[0])}:{server.port}" if workers else server.url,
@@ -183,8 +163,11 @@ class _Turn:
             calls=load.calls,
             timeout=load.timeout,
             threads=load.threads,
-            headers={"X-Request-Id": self.request_id} if upstream else {},
+            headers={"X-Request-Id": self.request_id} if "upstream" in self.ledger.names else {},
             folder=self.folder,
+            sizes=body_sizes(self.context.paths, self.context.files),
+            generator=load.generator,
+            seed=self.turn.repeat,
         )
 
     def _load(
@@ -194,72 +177,42 @@ class _Turn:
         with ExitStack() as observers:
             observers.enter_context(peak.watched())
             observers.enter_context(sampler.sampling(self.workload.samples))
-            trees = (tree, *self._data)
+            databases, upstreams = self.ledger.databases, self.ledger.upstream
+            trees = (tree, databases, upstreams)
             before = [one.cpu() for one in trees]
-            meter = Meter()
+            meter, own_before = Meter(), time.process_time()
             result = self._generate(server, self._spec(server))
-            machine = meter.use()
+            machine, program = meter.use(), time.process_time() - own_before
             own, database, upstream = (
                 one.cpu() - used for one, used in zip(trees, before, strict=True)
             )
         peak.look()
+        share = result.share
+        # Locust takes seconds to start and to end, in which this program observes too.
+        loaded = sum(step.seconds for step in result.steps) or result.seconds
         usage = Usage(
-            server=own,
-            database=database if self.databases.roots else None,
-            upstream=upstream if self.upstream.roots else None,
-            generator=result.cpu,
-            observer=result.observer,
-            machine=machine.seconds,
+            server=own * share,
+            database=database * share if databases.roots else None,
+            upstream=upstream * share if upstreams.roots else None,
+            generator=result.cpu * share,
+            observer=result.observer * min(loaded / machine.elapsed, 1),
+            program=program * share,
+            machine=machine.seconds * share,
             pressure=machine.pressure,
         )
         return result, usage, peak
 
-    def _used(
-        self, before: Sequence[int], warm: LoadResult | None, result: LoadResult
-    ) -> list[Sources]:
-        """What the data sources counted; raises if some responses did not use them."""
-        found = []
-        for source, count in zip(self.sources, before, strict=True):
-            # The upstream counts by request id, which the warm-up does not send.
-            loads = [result] if source.name == "upstream" or not warm else [warm, result]
-            exactly = source.name == "upstream" and not result.errors.total
-            used = Sources(
-                name=source.name,
-                counted=source.count() - count,
-                least=sum(self._least(source, one) for one in loads),
-                exactly=exactly and self.workload.load.requests is not None,
-            )
-            used = self._flushed(source, count, used)
-            if not used.agrees:
-                answered = sum(one.requests for one in loads)
-                needed = f"{'' if used.exactly else 'at least '}{used.least}"
-                raise WrongAnswer(
-                    f"{source.name} counted {used.counted} for {answered} responses, which need "
-                    f"{needed}: some responses did not use it"
-                )
-            found.append(used)
-        return found
-
-    def _least(self, source: Source, result: LoadResult) -> int:
+    def _sequences(self) -> int:
+        """How many times the paths are requested side by side, at the most."""
         load, level = self.workload.load, self.turn.level
         match load.model:
             case "closed":
-                sequences = max(level, load.threads)
+                return max(round(level), load.threads)
             case "connection rate":
-                sequences = level * (load.duration_of(level) or 0)
+                return round(level * (load.duration_of(level) or 0))
             case _:
-                sequences = load.threads * (len(self.context.workers) or 1)
-        ended = result.requests + result.errors.total
-        return source.least(ended, result.requests, math.ceil(sequences))
-
-    @staticmethod
-    def _flushed(source: Source, before: int, used: Sources) -> Sources:
-        """The same after the source has had time to count its last operations."""
-        deadline = time.monotonic() + _FLUSH
-        while used.counted < used.least and time.monotonic() < deadline:
-            time.sleep(0.1)
-            used = used.model_copy(update={"counted": source.count() - before})
-        return used
+                own = load.threads * (len(self.context.workers) or 1)
+                return max(own, _WARM_CONNECTIONS)
 
     def _measurement(
         self,
@@ -272,7 +225,8 @@ class _Turn:
         peak: Peak,
         sources: list[Sources],
     ) -> Measurement:
-        turn = self.turn
+        turn, bodies = self.turn, result.bodies
+        rate = result.requests / result.seconds if result.seconds else 0.0
         return Measurement(
             target=turn.target.name,
             case=turn.case.name,
@@ -285,9 +239,15 @@ class _Turn:
             environment=environment,
             seconds=result.seconds,
             requests=result.requests,
-            rate=result.requests / result.seconds if result.seconds else 0.0,
+            rate=rate if result.rate is None else result.rate,
             latency=result.latency,
+            histogram=result.histogram,
             errors=result.errors,
+            attempts=result.attempts,
+            received=bodies.received if bodies else None,
+            due=bodies.due if bodies else None,
+            per_second=result.per_second,
+            steps=result.steps,
             cpu=Cpu(
                 server=usage.server,
                 database=usage.database,
@@ -306,7 +266,10 @@ class _Turn:
                 during=sampler.during, after=sampler.after, unanswered=sampler.unanswered
             ),
             sources=sources,
-            warnings=warnings(result, usage, sampler, sources, self.workload),
+            warnings=[
+                *result.warnings,
+                *warnings(result, usage, sampler, sources, self.workload),
+            ],
             output=result.output,
         )
 

@@ -12,6 +12,8 @@ _OVERHEAD = 3.0
 """Seconds that a turn takes besides its load, until turns have been timed."""
 _UNKNOWN = 10.0
 """The same for a load that ends by itself."""
+_STEPS = 8
+"""The usual steps of a search for the capacity."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ def _turn(
 ) -> Turn:
     warmup = target.deployment.warmup if workload.warmup is None else workload.warmup
     load = workload.load.duration_of(level) or _UNKNOWN
+    if workload.load.model == "capacity":
+        load *= _STEPS
     return Turn(order, target, case, level, repeat, warmup, _OVERHEAD + warmup + load)
 
 

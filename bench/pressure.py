@@ -29,6 +29,7 @@ class _Counts:
 class Use:
     """What the whole machine did in a time."""
 
+    elapsed: float
     seconds: float
     """CPU time used."""
     pressure: Pressure
@@ -51,6 +52,7 @@ class Meter:
             waited = _share(after.waited - before.waited, elapsed)
         busy = after.busy - before.busy
         return Use(
+            elapsed=elapsed,
             seconds=busy,
             pressure=Pressure(
                 cpu_some=waited,

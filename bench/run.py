@@ -125,7 +125,17 @@ def _info(target: Target, fingerprint: str) -> ServerInfo:
 
 
 def require_unchanged(run: Run, targets: Sequence[Target]) -> None:
-    """Raise if the servers of a run have changed since it was started."""
+    """Raise if the machine or the servers of a run have changed since it was started."""
+    here = machine.describe()
+    if differences := [
+        name
+        for name in ("cpu", "cores", "memory", "kernel")
+        if getattr(here, name) != getattr(run.machine, name)
+    ]:
+        raise UsageError(
+            f"{run.id} cannot be resumed: this machine differs in {' and '.join(differences)}; "
+            "start a new run"
+        )
     changed = [
         target.name for target in targets if run.servers[target.name].state != state_of(target)
     ]

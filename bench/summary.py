@@ -40,7 +40,8 @@ def show(run: Run, console: Console) -> None:
         }
         console.print(Text(f"\n{kinds_words(kinds)}", style="dim"), soft_wrap=True)
     for failure in run.failures:
-        console.print(Text(f"\nFAILED  {failure.target}: {failure.why}", style="red"))
+        outcome = "FAILED" if failure.own else "NO FIGURE"
+        console.print(Text(f"\n{outcome}  {failure.target}: {failure.why}", style="red"))
 
 
 def _show_group(rows: Sequence[Row], load: Load, console: Console) -> None:

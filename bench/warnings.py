@@ -42,6 +42,9 @@ class Usage:
     upstream: float | None
     generator: float
     observer: float
+    """This program, while the load ran."""
+    program: float
+    """This program, with its reading of the load generator's log."""
     machine: float
     pressure: Pressure
 
@@ -49,7 +52,8 @@ class Usage:
     def other(self) -> float:
         """The CPU time of all other programs."""
         sources = (self.database or 0) + (self.upstream or 0)
-        return max(self.machine - self.server - sources - self.generator - self.observer, 0.0)
+        known = self.server + sources + self.generator + self.program
+        return max(self.machine - known, 0.0)
 
     @property
     def other_share(self) -> float:

@@ -81,7 +81,9 @@ def load_words(load: Load) -> str:
     elif isinstance(load.duration, list):
         duration = f"for {listed(number(one) for one in load.duration)} s"
     else:
-        duration = f"for {number(load.duration or 0)} s" + (" each" if len(load.levels) > 1 else "")
+        each = " each" if len(load.levels) > 1 else ""
+        within = "in steps of" if load.model == "capacity" else "for"
+        duration = f"{within} {number(load.duration or 0)} s{each}"
     calls = f", {load.calls} requests each" if load.model == "connection rate" else ""
     return f"{levels}{calls}, {duration}"
 

@@ -16,13 +16,14 @@ from harness.validation import describe
 WORKLOADS = ROOT / "bench" / "workloads"
 
 Model = Literal["closed", "connection rate", "constant rate", "capacity"]
+Generator = Literal["h2load", "wrk"]
 OPEN: tuple[Model, ...] = ("constant rate", "capacity")
 """The models that send requests on schedule, whatever became of earlier ones."""
 UNITS: dict[str, str] = {
     "closed": "connections",
     "connection rate": "connections/s",
     "constant rate": "requests/s",
-    "capacity": "ms",
+    "capacity": "ms at the 99th percentile",
 }
 """The unit of a level, by load model."""
 
@@ -47,6 +48,9 @@ class Load(_Model):
       ``duration`` seconds; each sends ``calls`` requests, one after another, and closes.
     - ``constant rate``: the level is the number of requests scheduled per second, for ``duration``
       seconds, whatever the server does. Latency counts from a request's scheduled start.
+    - ``capacity``: the level is a limit on the 99th percentile of the response time, in
+      milliseconds. The highest constant rate is searched that keeps it, and at which less than
+      0.1% of requests fail, in steps of ``duration`` seconds.
     """
 
     model: Model
@@ -61,7 +65,7 @@ class Load(_Model):
     """Seconds after which a request counts as failed."""
     threads: Count = 1
     """Threads or processes of the load generator."""
-    generator: Literal["h2load", "wrk"] = "h2load"
+    generator: Generator = "h2load"
     """Closed model with a duration: wrk misses requests that never end, and corrects its
     percentiles."""
 
@@ -73,12 +77,18 @@ class Load(_Model):
             raise ValueError("requests is only for the closed model")
         if isinstance(self.duration, list) and len(self.duration) != len(self.levels):
             raise ValueError("duration needs as many members as levels, or one number")
-        if self.model != "constant rate" and any(level % 1 for level in self.levels):
+        if self.model not in OPEN and any(level % 1 for level in self.levels):
             raise ValueError("levels must be whole numbers of connections")
-        seconds = self.duration if isinstance(self.duration, list) else [self.duration or 1]
-        if self.model == "closed" and any(one % 1 for one in [*seconds, self.timeout]):
-            raise ValueError("duration and timeout must be whole seconds in the closed model")
+        if self.generator == "wrk":
+            self._suits_wrk()
         return self
+
+    def _suits_wrk(self) -> None:
+        if self.model != "closed" or self.requests:
+            raise ValueError("wrk is only for the closed model with a duration")
+        seconds = self.duration if isinstance(self.duration, list) else [self.duration or 1]
+        if any(one % 1 for one in [*seconds, self.timeout]):
+            raise ValueError("duration and timeout must be whole seconds for wrk")
 
     def duration_of(self, level: float) -> float | None:
         """Seconds that a level takes; None where requests are counted."""
@@ -110,6 +120,7 @@ class Changes(_Model):
     calls: Count | None = None
     timeout: Positive | None = None
     threads: Count | None = None
+    generator: Generator | None = None
     repeats: Count | None = None
     warmup: Annotated[float, Field(ge=0)] | None = None
     images: Count | None = None

@@ -88,6 +88,7 @@ def test_a_wrong_byte_is_not_measured(
         ("", "/mongo", [5, 30], ""),
         ("wrong-under-load", "/index", [5], ""),
         ("wrong-under-load", "/index", [5, 40], "expected  b'Hello, World!'"),
+        ("rarely-short-under-load", "/index", [40], "bytes"),
         ("cached-article", "/mongo", [5], "mongodb counted"),
         ("cached-agents", "/agents", [5], "postgresql counted"),
     ],
@@ -136,6 +137,26 @@ def test_a_port_that_another_program_took_costs_no_figure(
     assert len(made.measurements) == 2
     assert made.failures == []
     assert ["another program took port" in one.why for one in made.tries] == [True]
+
+
+def test_an_upstream_that_ends_under_load_costs_no_figure(
+    wrong: Target, backing: Services, faults: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_conformance([wrong])
+    upstreams = [listening_at([backing.slow_api_url])]
+
+    def end_it(load: LoadSpec, *rest: Any) -> LoadResult:
+        if upstreams:
+            upstreams.pop().roots[0].kill()
+        return generate(load, *rest)
+
+    monkeypatch.setattr("bench.measure.generate", end_it)
+    made = measured(wrong, backing, workload("/slow_api?calls=2&ms=1", [5]))
+    assert made.complete
+    assert made.failures == []
+    assert len(made.measurements) == 2
+    assert made.tries
+    assert all(one.cpu.upstream for one in made.measurements)
 
 
 def test_programs_run_on_the_cores_of_their_role(
@@ -236,6 +257,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
         (("text", "--repeats", "0", "tornado"), "--repeats"),
         (("text", "--case", "WORKERS", "tornado"), "--case: 'WORKERS' is not of the form"),
         (("text", "--case", "WORKERS=x", "tornado"), "--case: settings.WORKERS"),
+        (("text", "--cpus", "server=0", "load=x", "tornado"), "--cpus: 'x' is not a list of cores"),
         (("--resume", "last", "--levels", "3"), "a run is resumed with its own numbers"),
         (("--resume", "nothing"), "there is no result 'nothing'"),
     ],

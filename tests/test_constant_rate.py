@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import http.client
+import itertools
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ from typing import Any
 import psutil
 import pytest
 
-from bench.generators import locust
+from bench.generators import capacity, locust
 from bench.generators.load import LoadResult, LoadSpec
 from bench.result import Errors
 from harness.errors import UsageError
@@ -29,6 +30,7 @@ from harness.wheel import install_wheel
 pytestmark = pytest.mark.timeout(180)
 
 PERIOD, FREEZE = 4.0, 1.0
+STALLED = 2 * PERIOD
 Background = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -37,17 +39,30 @@ def _locust() -> None:
     install_wheel("locust", TOOLS / "locust")
 
 
+_requests = itertools.count(1)
+_STATUSES = {b"/wrong": 500, b"/moved": 302}
+_BODIES = {b"/short": b"h", b"/long": b"hi!", b"/image": b"hi" * 500}
+
+
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer requests as their paths say."""
     with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
         while True:
             path = (await reader.readuntil(b"\r\n\r\n")).split()[1]
-            if path == b"/closed":
+            is_thousandth = next(_requests) % 1000 == 0
+            if path == b"/closed" or (path == b"/sometimes" and is_thousandth):
+                break
+            if path == b"/never" or (path == b"/rarely" and is_thousandth):
+                await reader.read()
                 break
             if path == b"/late":
                 await asyncio.sleep(1)
-            status = 500 if path == b"/wrong" else 200
-            writer.write(b"HTTP/1.1 %d X\r\nContent-Length: 2\r\n\r\nhi" % status)
+            body = _BODIES.get(path, b"hi")
+            head = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n"
+            head += b"Connection: close\r\n\r\n" if path == b"/closing" else b"\r\n"
+            writer.write(head % (_STATUSES.get(path, 200), len(body)) + body)
+            if path == b"/closing":
+                break
     writer.close()
 
 
@@ -130,29 +145,35 @@ def stalled(folder: Path) -> tuple[LoadResult, float]:
     """The result of Locust for a server that freezes, and that of a naive client meanwhile."""
     naive: list[float] = []
     with serving(freeze) as port:
-        waiting = threading.Thread(target=lambda: naive.append(naive_p95(port, 3 * PERIOD)))
+        waiting = threading.Thread(target=lambda: naive.append(naive_p95(port, STALLED)))
         waiting.start()
-        result = locust.generate(load_spec(folder, port, "/", duration=3 * PERIOD))
+        result = locust.generate(load_spec(folder, port, "/", duration=STALLED))
         waiting.join()
     return result, naive[0]
 
 
-def test_a_stall_is_not_hidden(tmp_path: Path) -> None:
+def test_a_stall_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A quarter of the requests start during a freeze, and wait until its end."""
-    theory = pytest.approx({"p90": 600, "p95": 800, "p99": 960}, rel=0.12)
+    theory = pytest.approx({"p90": 600, "p95": 800, "p99": 960}, rel=0.03)
     for _ in range(3):
         result, naive = stalled(tmp_path)
         printed = details(result.output)
         found = {name: printed["latency"][name] for name in ("p90", "p95", "p99")}
-        if found == theory or printed["lag"]["p99"] < 50:
+        if found == theory or printed["lag"]["p99"] < 5:
             break  # otherwise this machine was too busy to send them on time: try again
-    assert result.requests == 200 * 3 * PERIOD
+    assert result.requests == 200 * STALLED
     assert result.errors.total == 0
-    assert result.seconds == pytest.approx(3 * PERIOD, abs=FREEZE)
+    assert result.seconds == pytest.approx(STALLED, abs=FREEZE)
     assert found == theory
     assert result.latency is not None
-    assert result.latency.p99 == found["p99"]
+    assert result.latency.p99 == pytest.approx(found["p99"], rel=1e-3)
     assert naive < 200
+    # A search for the capacity puts on the same load in each step.
+    monkeypatch.setattr(capacity, "MOST_STEPS", 1)
+    monkeypatch.setattr(capacity._Search, "_recover", lambda _: None)
+    spec = load_spec(tmp_path, 9, "/", model="capacity", level=100)
+    (step,) = capacity.search(spec, lambda _: result).steps
+    assert (step.p99, step.held) == (result.latency.p99, False)
 
 
 def test_errors_by_kind(tmp_path: Path) -> None:
@@ -169,7 +190,7 @@ def test_errors_by_kind(tmp_path: Path) -> None:
 def test_refused_connections(tmp_path: Path) -> None:
     result = locust.generate(load_spec(tmp_path, free_port(), "/"))
     assert result.errors == Errors(connect=200)
-    assert (result.requests, result.latency) == (0, None)
+    assert (result.requests, result.attempts) == (0, 200)
 
 
 def test_workers_that_others_start(tmp_path: Path) -> None:
@@ -187,11 +208,6 @@ def test_workers_that_others_start(tmp_path: Path) -> None:
     assert result.errors == Errors(status=100)
 
 
-def test_the_command_for_other_machines() -> None:
-    command = locust.commands(["127.0.0.1"], 2)["127.0.0.1"]
-    assert "--processes 2 --master-host 127.0.0.1" in command
-
-
 def test_a_server_out_of_reach_of_the_workers(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="out of reach"):
         locust.generate(load_spec(tmp_path, 1, "/"), workers=["192.0.2.1"])
@@ -199,7 +215,7 @@ def test_a_server_out_of_reach_of_the_workers(tmp_path: Path) -> None:
 
 def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from bench.generators import locust; "
+        "import sys; from pathlib import Path; from bench.generators import capacity, locust; "
         "from tests.test_constant_rate import load_spec; "
         "locust.generate(load_spec(Path(sys.argv[1]), 9, '/', duration=60.0, threads=2))"
     )

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(1800)
 
 WRONG = ROOT / "tests" / "servers" / "wrong"
 
-MEASURED = {"wrong-under-load"}
+MEASURED = {"wrong-under-load", "rarely-short-under-load"}
 """Faults that only a benchmark can catch, as tests/test_bench.py shows."""
 
 _TOGETHER = 3

@@ -288,6 +288,10 @@ def test_connections_beyond_the_limit_of_open_files_are_refused(
         UsageError, match=r"5000 connections need 5100 open files, .* limit is 1024"
     ):
         machine.require_files(Load(model="closed", levels=[10, 5000], duration=1))
+    said: list[str] = []
+    monkeypatch.setattr(machine, "say", said.append)
+    machine.require_files(Load(model="connection rate", levels=[300], duration=10, timeout=5))
+    assert ["up to 1500 connections at once" in line for line in said] == [True]
 
 
 def test_the_governors_of_all_cores_are_told(tmp_path: Path) -> None:
@@ -318,7 +322,7 @@ def test_the_whole_machine_is_metered(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 def test_what_is_measured_is_not_another_program() -> None:
     usage = Usage(
-        server=3, database=1, upstream=2, generator=1, observer=0.5, machine=8,
+        server=3, database=1, upstream=2, generator=1, observer=0.1, program=0.5, machine=8,
         pressure=Pressure(machine=0.4),
     )  # fmt: skip
     assert usage.other == 0.5

@@ -1,35 +1,39 @@
 """Load generators: existing programs, each for the load model that it suits.
 
-wrk runs the closed model, h2load a fixed number of requests or connections at a rate, and Locust a
-constant request rate. All return a :class:`LoadResult`.
+h2load runs the closed model and connections at a rate, Locust a constant request rate, also in the
+search for a capacity. wrk can run the closed model instead. All return a :class:`LoadResult`.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
-from bench.generators import h2load, locust, wrk
+from bench.generators import capacity, h2load, locust, wrk
 from bench.generators.load import GeneratorError, LoadResult, LoadSpec
-from bench.workload import Load
+from bench.workload import OPEN, Load
 from harness.toolchains import require
 
 
 def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     """Run a load against a server.
 
-    ``workers`` are other machines that generate it instead of this one (constant rate only).
+    ``workers`` are other machines that generate it instead of this one, with Locust.
     """
     match spec.model:
-        case "closed" if spec.requests is None:
-            return wrk.generate(spec)
-        case "closed" | "connection rate":
-            return h2load.generate(spec)
-        case _:
+        case "capacity":
+            return capacity.search(spec, partial(generate, workers=workers))
+        case "constant rate":
             return locust.generate(spec, workers)
+        case _ if workers:
+            return locust.generate(spec, workers)
+        case "closed" if spec.generator == "wrk" and not spec.requests:
+            return wrk.generate(spec)
+        case _:
+            return h2load.generate(spec)
 
 
 def prepare(load: Load) -> None:
-    """Install the generator that a load needs."""
-    counted = load.model == "connection rate" or load.requests is not None
-    require(["locust" if load.model == "constant rate" else "h2load" if counted else "wrk", "wrk"])
+    """Install the generators that a load needs, with its warm-up."""
+    require({"h2load", load.generator, *(["locust"] if load.model in OPEN else [])})
 
 
 __all__ = ["GeneratorError", "LoadResult", "LoadSpec", "generate", "prepare"]

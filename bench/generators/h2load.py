@@ -1,45 +1,175 @@
-"""h2load over HTTP/1.1: a fixed number of requests, or connections at a rate.
+"""h2load over HTTP/1.1: the closed model, and connections at a rate.
+
+Each connection requests the paths in the same order, from the first.
 
 https://nghttp2.org/documentation/h2load.1.html
 """
 
 import math
+import random
 import re
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from bench.generators.load import Finished, GeneratorError, LoadResult, LoadSpec, percentiles, run
+from bench.generators.connections import Connections, connections, count_sockets
+from bench.generators.load import (
+    Bodies,
+    Finished,
+    GeneratorError,
+    LoadResult,
+    LoadSpec,
+    Look,
+    output_of,
+    run,
+)
+from bench.generators.log import Log
 from bench.result import Errors
 
 _PERIODS = 100
 """The most often that connections are opened, per second."""
+_LOOKS = (0.6, 0.25)
+"""Seconds before the end when the connections are inspected; the last time counts."""
+_OVER = "Main benchmark duration is over"
+_TEARDOWN = 0.2
+"""Seconds in which all connections are closed at the end."""
+_COSTLY = 15
+"""Microseconds of CPU time that h2load should not exceed for a request."""
+_MANY = 10_000
+"""Requests beside which the CPU time of its start does not count."""
 
 
 def generate(spec: LoadSpec) -> LoadResult:
-    """Send a fixed number of requests; the log has the response time of each."""
-    log = spec.folder / "h2load.tsv"
-    log.unlink(missing_ok=True)
-    paths = spec.folder / "paths.txt"
+    """Put a load on a server; the log has the response time of each request."""
+    if spec.random:
+        spec = _shuffled(spec)
+    if spec.model == "closed" and spec.requests is None:
+        return _timed(spec)
+    return _counted(spec)
+
+
+def _shuffled(spec: LoadSpec) -> LoadSpec:
+    order = random.Random(spec.seed).sample(range(len(spec.paths)), len(spec.paths))
+    sizes = [spec.sizes[at] for at in order] if spec.sizes else ()
+    return replace(spec, paths=[spec.paths[at] for at in order], sizes=sizes)
+
+
+def _timed(spec: LoadSpec) -> LoadResult:
+    """The closed model for a duration, at whose end h2load drops what is in flight."""
+    assert spec.duration is not None
+    clients = int(spec.level)
+    command = _command(spec, clients, ["--duration", f"{spec.duration * 1000:.0f}ms"])
+    end = time.monotonic() + spec.duration
+    hang = _Hang(spec, min(spec.threads, clients))
+    seen: list[Connections] = []
+
+    def look(pid: int) -> None:
+        with suppress(OSError):
+            found = connections(pid, urlsplit(spec.url).port or 80)
+            if time.monotonic() < end:
+                seen.append(found)
+
+    looks = [Look(spec.duration - before, look) for before in _LOOKS]
+    finished = run(command, spec, looks, hang.has_begun)
+    log = Log(_log(spec), spec.timeout)
+    if finished.was_stopped:
+        in_flight = seen[-1].established if seen else 0
+        totals = _Totals(started=log.ended + in_flight, done=log.ended)
+    else:
+        totals = _Totals.of(finished)
+    warnings = []
+    in_flight = max(totals.started - totals.done, 0)
+    errors = Errors(timeout=log.late, status=log.refused)
+    if seen:
+        last = seen[-1]
+        lost = max(clients - last.open, 0)
+        errors.read = min(max(in_flight - last.established, 0), lost)
+        errors.connect = lost - errors.read + last.unconnected(end, spec.timeout)
+        overdue = last.unanswered(end, spec.timeout)
+        errors.unfinished = min(overdue, in_flight - errors.read)
+        waiting = last.unanswered(end, spec.duration / 2)
+        if waiting > errors.unfinished:
+            warnings.append(
+                f"{waiting} requests waited for more than half of the load, which ended before the "
+                f"timeout of {spec.timeout:g} s"
+            )
+        if lost:
+            warnings.append(
+                f"{lost} of {clients} connections were lost; h2load opens none again, so the load "
+                "was lower from then on"
+            )
+    else:
+        errors.unfinished = in_flight
+        warnings.append(
+            f"the connections could not be inspected: all {in_flight} requests in flight at the "
+            "end count as unfinished"
+        )
+    return _result(
+        spec,
+        command,
+        finished,
+        totals,
+        log,
+        errors,
+        spec.duration,
+        clients,
+        clients,
+        warnings,
+    )
+
+
+def _counted(spec: LoadSpec) -> LoadResult:
+    """A number of requests; connections on which nothing happens are given up."""
+    rate: list[str] = []
     if spec.model == "connection rate":
         assert spec.duration is not None
-        connections = round(spec.level * spec.duration)
-        requests = connections * spec.calls
+        clients = round(spec.level * spec.duration)
+        requests = clients * spec.calls
         rate = _rate(int(spec.level))
     else:
         assert spec.requests is not None
         requests = spec.requests
-        connections = min(int(spec.level), requests)
-        rate = []
-    targets = [spec.paths[i % len(spec.paths)] for i in range(min(requests, len(spec.paths)))]
-    paths.write_text("".join(f"{spec.url}{path}\n" for path in targets))
-    timeout = f"{math.ceil(spec.timeout) + 1}s"
-    command = [
-        *("h2load", "--h1", "--requests", str(requests), "--clients", str(connections)),
-        *("--threads", str(min(spec.threads, connections)), *rate),
-        *("--connection-inactivity-timeout", timeout),
+        clients = min(int(spec.level), requests)
+    command = _command(
+        spec,
+        clients,
+        [
+            *("--requests", str(requests), *rate),
+            *("--connection-inactivity-timeout", f"{math.ceil(spec.timeout) + 1}s"),
+        ],
+    )
+    finished = run(command, spec)
+    totals, log = _Totals.of(finished), Log(_log(spec), spec.timeout)
+    unended = max(totals.started - totals.done, 0)
+    errors = Errors(
+        connect=requests - totals.started,
+        read=max(unended - totals.timeouts, 0),
+        timeout=log.late,
+        unfinished=totals.timeouts,
+        status=log.refused,
+    )
+    seconds = log.seconds or finished.seconds
+    return _result(spec, command, finished, totals, log, errors, seconds, clients, unended, [])
+
+
+def _command(spec: LoadSpec, clients: int, length: Sequence[str]) -> list[str]:
+    paths = spec.folder / "paths.txt"
+    paths.write_text("".join(f"{spec.url}{path}\n" for path in spec.paths))
+    _log(spec).unlink(missing_ok=True)
+    return [
+        *("h2load", "--h1", "--clients", str(clients), *length),
+        *("--threads", str(min(spec.threads, clients))),
         *(part for name, value in spec.headers.items() for part in ("-H", f"{name}: {value}")),
-        *("--log-file", str(log), "--input-file", str(paths)),
+        *("--log-file", str(_log(spec)), "--input-file", str(paths)),
     ]
-    return _result(spec, command, run(command, spec), log, requests)
+
+
+def _log(spec: LoadSpec) -> Path:
+    return spec.folder / "h2load.tsv"
 
 
 def _rate(per_second: int) -> list[str]:
@@ -49,43 +179,104 @@ def _rate(per_second: int) -> list[str]:
     return ["--rate", str(per_second // periods), "--rate-period", f"{1000 // periods}ms"]
 
 
+class _Hang:
+    """Finds out that h2load goes on after its duration.
+
+    Before 1.64 it does if the server closes connections: a client that is connecting at that time
+    never stops (https://github.com/nghttp2/nghttp2/issues/2250). Its log is complete by then.
+    """
+
+    def __init__(self, spec: LoadSpec, threads: int) -> None:
+        self._output, self._threads = output_of(spec), threads
+        self._over: float | None = None
+
+    def has_begun(self, pid: int) -> bool:
+        """Whether connections are still open some time after the end."""
+        if self._output.read_text(errors="replace").count(_OVER) < self._threads:
+            return False
+        self._over = self._over or time.monotonic()
+        if time.monotonic() - self._over < _TEARDOWN:
+            return False
+        with suppress(OSError):
+            return count_sockets(pid) > 0
+        return False
+
+
+@dataclass(frozen=True)
+class _Totals:
+    """The counts that h2load prints; its ``failed`` and ``errored`` are wrong after a duration."""
+
+    started: int
+    done: int
+    timeouts: int = 0
+    received: int | None = None
+    """Bytes of bodies."""
+
+    @classmethod
+    def of(cls, finished: Finished) -> "_Totals":
+        found = re.search(
+            r"requests: .* (\d+) started, (\d+) done, .* (\d+) timeout.*\((\d+)\) data",
+            finished.output,
+            re.DOTALL,
+        )
+        if found is None:
+            raise GeneratorError(f"h2load printed no result:\n{finished.output[-800:]}")
+        return cls(*map(int, found.groups()))
+
+
 def _result(
-    spec: LoadSpec, command: list[str], finished: Finished, log: Path, requests: int
+    spec: LoadSpec,
+    command: list[str],
+    finished: Finished,
+    totals: _Totals,
+    log: Log,
+    errors: Errors,
+    seconds: float,
+    clients: int,
+    unended: int,
+    warnings: list[str],
 ) -> LoadResult:
-    """The log's columns are start (µs since the epoch), status and response time (µs)."""
-    good: list[float] = []
-    status = late = 0
-    first, last = math.inf, 0
-    for line in log.read_text().splitlines():
-        began, code, took = map(int, line.split("\t")[:3])
-        first, last = min(first, began), max(last, began + took)
-        if code < 0:
-            continue
-        if code != 200:
-            status += 1
-        elif took > spec.timeout * 1e6:
-            late += 1
-        else:
-            good.append(took / 1000)
-    totals = re.search(r"requests: .* (\d+) started, (\d+) done, .* (\d+) timeout", finished.output)
-    if totals is None:
-        raise GeneratorError(f"h2load printed no result:\n{finished.output[-800:]}")
-    started, done, timeouts = map(int, totals.groups())
-    errors = Errors(
-        connect=requests - started,
-        read=max(started - done - timeouts, 0),
-        timeout=timeouts + late,
-        status=status,
-    )
-    seconds = (last - first) / 1e6 if last else finished.seconds
-    latency = percentiles(sorted(good))
+    cost = finished.cpu / max(totals.started, 1) * 1e6
+    if cost > _COSTLY and totals.started >= _MANY:
+        warnings.append(
+            f"the load generator used {cost:.0f} µs of CPU time a request: more than {_COSTLY} µs"
+        )
     return LoadResult(
         command,
-        len(good),
+        len(log.good),
         seconds,
-        latency,
+        log.good.latency(errors.total),
         errors,
         finished.cpu,
         finished.output,
         finished.observer,
+        histogram=log.good.encoded(),
+        attempts=totals.started,
+        bodies=_bodies(spec.sizes, totals.received, log, clients, unended),
+        per_second=log.per_second(seconds),
+        warnings=warnings,
+    )
+
+
+def _bodies(
+    sizes: Sequence[int], received: int | None, log: Log, clients: int, unended: int
+) -> Bodies | None:
+    """The bodies that each client got: it took the paths in turn, but how far it came is unknown.
+
+    So at any time its sum differs from the mean by what the mean differs from the first few sizes.
+    A refused request could have been for any path. An unended one may have a part of its body.
+    """
+    if not sizes or received is None:
+        return None
+    count, cycle, longest = len(sizes), sum(sizes), max(sizes)
+    right = len(log.good) + log.late
+    drifts = [total * count - at * cycle for at, total in enumerate(accumulate(sizes), 1)]
+    of_all = (right + log.refused) * cycle
+    least = (of_all + clients * min(drifts)) // count - log.refused * longest
+    most = -(-(of_all + clients * max(drifts)) // count) + unended * longest
+    return Bodies(
+        received=received,
+        due=right * cycle // count,
+        least=least,
+        most=None if log.refused else most,
     )

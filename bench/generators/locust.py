@@ -1,11 +1,10 @@
-"""Locust: a constant rate. https://docs.locust.io
+"""Locust: a constant rate, and any load from other machines. https://docs.locust.io
 
-With workers on other machines, this machine is only the master: it hands out the load and merges
-the results. The user starts the workers once, with the output of :func:`commands`.
+With workers on other machines (:mod:`bench.hosts.workers`), this machine is only the master: it
+hands out the load and merges the results.
 """
 
 import json
-import re
 import socket
 import sys
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench.generators.load import GeneratorError, LoadResult, LoadSpec, run
+from bench.generators.load import Bodies, GeneratorError, LoadResult, LoadSpec, run
 from bench.result import Errors, Latency
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
@@ -28,15 +27,14 @@ PATIENCE = 300.0
 
 
 def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
-    """Send requests at their scheduled times, whatever the server does.
+    """Put a load on a server; at a rate, whatever the server does.
 
     ``workers`` are other machines, by name or address; each runs ``threads`` processes. The CPU
     time includes Locust's startup, a second or two; ``busiest`` does not.
     """
-    assert spec.duration is not None
     url = urlsplit(spec.url)
     if url.scheme != "http":
-        raise UsageError(f"{spec.url}: the constant-rate model supports only plain HTTP")
+        raise UsageError(f"{spec.url}: Locust's load is only plain HTTP here")
     if _is_loopback(url.hostname or "") and not all(map(_is_loopback, workers)):
         raise UsageError(f"{spec.url} is out of reach for {', '.join(workers)}")
     install_wheel("locust", TOOLS / "locust")
@@ -45,30 +43,28 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     command = [*program(), "--locustfile", str(SCRIPT), "--load", str(load), "--headless"]
     command += ["--only-summary", "--skip-log-setup", *_processes(spec.threads, workers)]
     # The duration only bounds how long the program may run.
-    bounded = replace(spec, duration=spec.duration + (PATIENCE if workers else 0))
+    bounded = replace(spec, duration=(spec.duration or 0) + (PATIENCE if workers else 0))
     finished = run(command, bounded)
     line = next((line for line in finished.output.splitlines() if line.startswith("{")), None)
     if line is None:
         raise GeneratorError(f"Locust printed no result:\n{finished.output[-800:]}")
     values = json.loads(line)
-    latency = (
-        Latency(**{name: values["latency"][name] for name in Latency.model_fields})
-        if values["latency"]
-        else None
-    )
-    errors = Errors(**values["errors"])
-    cpu = finished.cpu + (values["cpu"] if workers else 0)
+    received, due = values["received"], values["due"]
     return LoadResult(
         command,
         values["requests"],
         values["seconds"],
-        latency,
-        errors,
-        cpu,
+        Latency(**values["latency"]) if values["latency"] else None,
+        Errors(**values["errors"]),
+        finished.cpu + (values["cpu"] if workers else 0),
         finished.output,
         finished.observer,
         busiest=values["busiest"],
         lag=values["lag"]["p99"] if values["lag"] else None,
+        histogram=values["histogram"],
+        attempts=values["attempts"],
+        bodies=Bodies(received, due, least=due, most=due) if spec.sizes else None,
+        per_second=values["per_second"],
     )
 
 
@@ -77,22 +73,8 @@ def program() -> list[str]:
     return ["env", f"PYTHONPATH={TOOLS / 'locust'}:{ROOT}", sys.executable, "-m", "locust"]
 
 
-def commands(workers: Sequence[str], threads: int) -> dict[str, str]:
-    """The command to run on each of the other machines, which needs only uv.
-
-    It takes one load after another, and ends a few minutes after the last.
-    """
-    lock = (ROOT / "requirements" / "locust.txt").read_text(encoding="utf-8")
-    version = re.search(r"^locust==(\S+)", lock, re.MULTILINE)
-    assert version is not None
-    return {
-        host: f"while uvx locust@{version[1]} {' '.join(worker_options(host, threads))}; do :; done"
-        for host in workers
-    }
-
-
 def worker_options(host: str, threads: int) -> list[str]:
-    """The options of a worker on ``host``, which gets the locustfile and the load from here."""
+    """The options of workers on ``host``, which get the locustfile and the load from here."""
     return [
         *("--worker", "--locustfile", "-", "--processes", str(threads)),
         *("--master-host", own_address(host), "--master-port", str(PORT)),
@@ -115,9 +97,14 @@ def _load(spec: LoadSpec) -> dict[str, object]:
         "url": spec.url,
         "paths": list(spec.paths),
         "random": spec.random,
+        "seed": spec.seed,
         "headers": spec.headers,
-        "rate": spec.level,
+        "sizes": list(spec.sizes),
+        "model": spec.model,
+        "level": spec.level,
         "duration": spec.duration,
+        "requests": spec.requests,
+        "calls": spec.calls,
         "timeout": spec.timeout,
     }
 

@@ -1,4 +1,7 @@
-"""wrk: the closed model, for a duration. https://github.com/wg/wrk"""
+"""wrk: the closed model, for a duration, without requests that never end.
+
+https://github.com/wg/wrk
+"""
 
 import json
 import math
@@ -7,6 +10,10 @@ from pathlib import Path
 from bench.generators.load import GeneratorError, LoadResult, LoadSpec, run
 from bench.result import Errors, Latency
 
+_DOUBT = (
+    "wrk does not count requests that never end, takes any status below 400 for success, and "
+    "corrects its percentiles by a model"
+)
 SCRIPT = Path(__file__).with_name("wrk.lua")
 
 
@@ -38,5 +45,14 @@ def generate(spec: LoadSpec) -> LoadResult:
     latency = Latency(**{name: values[name] for name in Latency.model_fields}) if good else None
     seconds = values["microseconds"] / 1e6
     return LoadResult(
-        command, good, seconds, latency, errors, finished.cpu, finished.output, finished.observer
+        command,
+        good,
+        seconds,
+        latency,
+        errors,
+        finished.cpu,
+        finished.output,
+        finished.observer,
+        attempts=good + errors.total,
+        warnings=[_DOUBT],
     )

@@ -1,0 +1,165 @@
+"""The capacity: the highest constant rate at which a server keeps its limits.
+
+The limits are the 99th percentile of the response time, which the level gives in milliseconds, and
+:data:`MOST_FAILED`. The rate rises until a step does not hold, or falls until one does; then the
+range between is halved, on a logarithmic scale, until it is narrow.
+"""
+
+import http.client
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from bench.generators.load import LoadResult, LoadSpec
+from bench.result import Step
+
+MOST_FAILED = 0.001
+"""The share of requests that must not be reached by those that fail."""
+MOST_STEPS = 12
+_PROBE_CONNECTIONS = 50
+_PROBE_SECONDS = 2.0
+_START = 0.75
+"""The first rate, relative to that of a closed load."""
+_GROWTH = 1.5
+_SHRINKAGE = 0.5
+_WIDTH = 1.05
+"""The ratio of the lowest rate that did not hold to the highest that did, at the end."""
+_LEAST = 1.0
+"""The lowest rate that is tried, in requests per second."""
+_BUSY = 0.9
+"""The share of a core from which a process of the load generator is at its limit."""
+_RECOVERY = 10.0
+"""The most seconds that a server gets between steps to become as quick as the limit."""
+_PROMPT = 3
+"""Prompt responses in a row that show that it has recovered."""
+_SETTLE = 0.5
+
+
+@dataclass(frozen=True)
+class _Tried:
+    rate: float
+    result: LoadResult
+    step: Step
+    generator_limited: bool
+
+
+def search(spec: LoadSpec, put: Callable[[LoadSpec], LoadResult]) -> LoadResult:
+    """Find the capacity of a server; ``put`` puts a load on it."""
+    return _Search(spec, put).result()
+
+
+class _Search:
+    def __init__(self, spec: LoadSpec, put: Callable[[LoadSpec], LoadResult]) -> None:
+        self._spec, self._put = spec, put
+        self._tried: list[_Tried] = []
+
+    def result(self) -> LoadResult:
+        """The result of the highest rate that held, with all steps."""
+        began, own = time.monotonic(), time.process_time()
+        probe = self._probe()
+        rate = max(_START * probe.requests / probe.seconds, _LEAST)
+        while rate >= _LEAST and len(self._tried) < MOST_STEPS:
+            self._recover()
+            self._tried.append(self._try(round(rate, 1)))
+            low, high = self._range()
+            if low and high / low <= _WIDTH:
+                break
+            rate = self._next(low, high)
+        held = [one for one in self._tried if one.step.held]
+        best = max(held, default=None, key=lambda one: one.rate)
+        shown = (best or min(self._tried, key=lambda one: one.rate)).result
+        all_results = [probe, *(one.result for one in self._tried)]
+        own_share = (time.process_time() - own) / (time.monotonic() - began)
+        return replace(
+            shown,
+            rate=best.rate if best else 0.0,
+            steps=[one.step for one in self._tried],
+            others=sum(one.requests for one in all_results) - shown.requests,
+            cpu=sum(one.cpu for one in all_results),
+            observer=own_share * shown.seconds,
+            warnings=[*shown.warnings, *self._doubts()],
+        )
+
+    def _probe(self) -> LoadResult:
+        return self._put(
+            replace(
+                self._spec,
+                model="closed",
+                level=_PROBE_CONNECTIONS,
+                duration=min(self._spec.duration or _PROBE_SECONDS, _PROBE_SECONDS),
+                threads=1,
+                generator="h2load",
+            )
+        )
+
+    def _range(self) -> tuple[float, float]:
+        """The highest rate that held below the lowest that did not, or 0; and the latter."""
+        high = min((one.rate for one in self._tried if not one.step.held), default=math.inf)
+        held = (one.rate for one in self._tried if one.step.held and one.rate < high)
+        return max(held, default=0.0), high
+
+    @staticmethod
+    def _next(low: float, high: float) -> float:
+        if high == math.inf:
+            return low * _GROWTH
+        return math.sqrt(low * high) if low else high * _SHRINKAGE
+
+    def _try(self, rate: float) -> _Tried:
+        result = self._put(replace(self._spec, model="constant rate", level=rate))
+        limit, ended = self._spec.level, result.requests + result.errors.total
+        p99 = result.latency.p99 if result.latency else None
+        failed = result.errors.total / ended if ended else 1.0
+        reasons = []
+        if p99 is None or p99 > limit:
+            found = "over the timeout" if p99 is None else f"{p99:.0f} ms"
+            reasons.append(f"the 99th percentile was {found}")
+        if failed >= MOST_FAILED:
+            reasons.append(f"{failed:.2%} of the requests failed")
+        generator_limited = bool(reasons) and (
+            (result.busiest or 0) >= _BUSY or (result.lag or 0) > limit
+        )
+        if generator_limited:
+            reasons.append("the load generator was at its limit")
+        step = Step(
+            rate=rate,
+            seconds=result.seconds,
+            requests=result.requests,
+            achieved=result.requests / result.seconds if result.seconds else 0.0,
+            p99=p99,
+            failed=failed,
+            held=not reasons,
+            why="; ".join(reasons),
+        )
+        return _Tried(rate, result, step, generator_limited)
+
+    def _doubts(self) -> list[str]:
+        low, high = self._range()
+        if high == math.inf:
+            return [f"every rate held: the capacity is at least {low:.0f} requests/s"]
+        if any(one.generator_limited and one.rate == high for one in self._tried):
+            return [
+                f"the load generator was at its limit at {high:.0f} requests/s: the capacity is at "
+                f"least {low:.0f}"
+            ]
+        return [] if low else [f"no rate held, down to {high:.1f} requests/s"]
+
+    def _recover(self) -> None:
+        """Wait until the server is prompt again."""
+        url, path = urlsplit(self._spec.url), self._spec.paths[0]
+        deadline, prompt = time.monotonic() + _RECOVERY, 0
+        while prompt < _PROMPT and (began := time.monotonic()) < deadline:
+            client = http.client.HTTPConnection(url.hostname or "", url.port, timeout=2)
+            try:
+                client.request("GET", path, headers=self._spec.headers)
+                client.getresponse().read()
+            except (OSError, http.client.HTTPException):
+                prompt = 0
+                time.sleep(0.1)
+            else:
+                is_prompt = time.monotonic() - began <= self._spec.level / 1000
+                prompt = prompt + 1 if is_prompt else 0
+            finally:
+                client.close()
+        time.sleep(_SETTLE)

@@ -1,0 +1,241 @@
+"""No load generator hides a request that fails, is late or never ends."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.answers import WrongAnswer
+from bench.bodies import body_sizes, require_bodies
+from bench.generators import capacity, generate
+from bench.generators.load import LoadResult, LoadSpec
+from bench.histogram import Histogram
+from bench.result import Errors
+from harness.toolchains import LOAD_GENERATORS, require
+from tests.test_constant_rate import load_spec, serving
+
+pytestmark = pytest.mark.timeout(180)
+
+SIZE = 2
+"""The length of the body of the server's responses."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _generators() -> None:
+    require(LOAD_GENERATORS)
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    with serving() as found:
+        yield found
+
+
+def put(folder: Path, port: int, *paths: str, **changes: Any) -> LoadResult:
+    defaults = {"model": "closed", "level": 10, "timeout": 1.0, "sizes": [SIZE] * len(paths)}
+    return generate(load_spec(folder, port, *paths, **defaults | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "kinds"),
+    [
+        ({"duration": 2.5}, {"unfinished"}),
+        ({"duration": None, "requests": 4000}, {"unfinished"}),
+        ({"model": "connection rate", "level": 400, "calls": 5}, {"unfinished"}),
+        ({"model": "constant rate", "level": 2000, "timeout": 0.5}, {"timeout"}),
+    ],
+    ids=["closed", "counted", "connection rate", "constant rate"],
+)
+def test_one_request_in_a_thousand_is_never_answered(
+    tmp_path: Path, port: int, changes: dict[str, Any], kinds: set[str]
+) -> None:
+    result = put(tmp_path, port, "/rarely", **changes)
+    errors = result.errors.model_dump()
+    failed = sum(errors[kind] for kind in kinds)
+    assert failed >= 1
+    assert failed >= result.requests // 1001 - result.errors.connect
+    # Connections that wait for ever send nothing else.
+    assert {kind for kind, count in errors.items() if count} <= kinds | {"connect"}
+    assert result.latency is not None
+    assert result.latency.max is None
+
+
+@pytest.mark.parametrize(
+    ("path", "errors"),
+    [
+        ("/wrong", {"status"}),
+        ("/moved", {"status"}),
+        ("/late", {"timeout", "unfinished"}),
+        ("/sometimes", {"read"}),
+    ],
+)
+def test_failures_by_kind_in_the_closed_model(
+    tmp_path: Path, port: int, path: str, errors: set[str]
+) -> None:
+    result = put(tmp_path, port, path, duration=2.5, timeout=0.7)
+    found = {kind for kind, count in result.errors.model_dump().items() if count}
+    assert found <= errors
+    assert found & {"status", "timeout", "read"}
+    assert result.latency is not None
+    assert result.latency.max is None
+    if path == "/sometimes":
+        assert result.errors == Errors(read=10)
+        assert "10 of 10 connections were lost" in result.warnings[0]
+
+
+def test_a_closed_load_without_failures(tmp_path: Path, port: int) -> None:
+    result = put(tmp_path, port, "/", duration=2.0)
+    assert result.errors == Errors()
+    assert result.latency is not None
+    assert result.latency.max is not None
+    assert 0 <= result.attempts - result.requests <= 10
+    assert len(result.per_second) == 2
+    assert sum(result.per_second) == pytest.approx(result.requests, rel=0.05)
+    assert result.bodies is not None
+    assert result.bodies.received >= result.bodies.due == result.requests * SIZE
+    assert result.cpu / result.attempts < 50e-6
+    assert result.warnings == []
+
+
+def test_a_server_that_closes_each_connection(tmp_path: Path, port: int) -> None:
+    """After which h2load opens another, also after its end: then it has to be stopped."""
+    result = put(tmp_path, port, "/closing", duration=2.0)
+    assert result.errors == Errors()
+    assert result.requests > 10
+    assert 0 <= result.attempts - result.requests <= 10
+
+
+def test_no_server_to_connect_to(tmp_path: Path) -> None:
+    result = put(tmp_path, 9, "/", duration=2.0)
+    assert result.errors == Errors(connect=10)
+    assert result.requests == 0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"duration": None, "requests": 999},
+        {"model": "connection rate", "level": 50, "calls": 20},
+    ],
+    ids=["closed", "counted", "connection rate"],
+)
+@pytest.mark.parametrize(
+    ("paths", "right"),
+    [
+        (["/"], True),
+        (["/", "/image", "/image"], True),
+        (["/moved", "/"], True),
+        (["/short"], False),
+        (["/long"], False),
+        ([*["/"] * 9, "/short"], False),
+    ],
+)
+def test_bytes_show_wrong_bodies(
+    tmp_path: Path, port: int, paths: list[str], right: bool, changes: dict[str, Any]
+) -> None:
+    sizes = [1000 if path == "/image" else SIZE for path in paths]
+    result = put(tmp_path, port, *paths, sizes=sizes, random=True, **changes)
+    if right:
+        require_bodies(result)
+    else:
+        with pytest.raises(WrongAnswer, match="should have had at least"):
+            require_bodies(result)
+
+
+def test_the_random_order_is_seeded(tmp_path: Path, port: int) -> None:
+    orders = []
+    for seed in (1, 1, 2):
+        paths = [f"/{at}" for at in range(50)]
+        put(tmp_path, port, *paths, random=True, requests=50, duration=None, seed=seed)
+        orders.append((tmp_path / "paths.txt").read_text().split())
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(orders[2]) != orders[0]
+
+
+def test_wrk_is_labelled(tmp_path: Path, port: int) -> None:
+    result = put(tmp_path, port, "/", generator="wrk")
+    assert result.command[0] == "wrk"
+    assert result.requests > 0
+    assert "requests that never end" in result.warnings[0]
+
+
+def simulated(best: float, *, failed: int = 0, busiest: float = 0.5) -> Any:
+    """A server with a capacity of ``best`` requests/s."""
+
+    def put(spec: LoadSpec) -> LoadResult:
+        closed = spec.model == "closed"
+        rate = best if closed else spec.level
+        histogram, requests = Histogram(), int(rate * (spec.duration or 0))
+        histogram.add([10_000 if rate <= best else 500_000] * requests)
+        return LoadResult(
+            command=["load"],
+            requests=requests,
+            seconds=spec.duration or 0,
+            latency=histogram.latency(failed),
+            errors=Errors(timeout=failed),
+            cpu=1,
+            output="",
+            observer=0,
+            busiest=busiest,
+        )
+
+    return put
+
+
+@pytest.fixture
+def no_recovery(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity._Search, "_recover", lambda _: None)
+
+
+def capacity_spec(folder: Path) -> LoadSpec:
+    return load_spec(folder, 9, "/", model="capacity", level=100, duration=5.0)
+
+
+@pytest.mark.usefixtures("no_recovery")
+@pytest.mark.parametrize("best", [7.3, 900.0, 23_456.0])
+def test_the_capacity_is_found(tmp_path: Path, best: float) -> None:
+    result = capacity.search(capacity_spec(tmp_path), simulated(best))
+    assert result.rate is not None
+    assert best / 1.06 <= result.rate <= best
+    assert len(result.steps) <= capacity.MOST_STEPS
+    assert result.warnings == []
+    held = [step for step in result.steps if step.held]
+    assert max(step.rate for step in held) == result.rate
+    assert all("500 ms" in step.why for step in result.steps if not step.held)
+    answered = sum(step.requests for step in result.steps) + int(best * 2)
+    assert result.requests + result.others == answered
+    assert result.share == pytest.approx(result.requests / answered)
+
+
+@pytest.mark.usefixtures("no_recovery")
+def test_a_capacity_beyond_the_load_generator_is_a_lower_bound(tmp_path: Path) -> None:
+    result = capacity.search(capacity_spec(tmp_path), simulated(1000, busiest=0.95))
+    assert "the capacity is at least" in result.warnings[0]
+
+
+@pytest.mark.usefixtures("no_recovery")
+def test_failures_leave_no_capacity(tmp_path: Path) -> None:
+    result = capacity.search(capacity_spec(tmp_path), simulated(1000, failed=20))
+    assert result.rate == 0
+    assert len(result.steps) <= capacity.MOST_STEPS
+    assert "no rate held" in result.warnings[0]
+    assert all("% of the requests failed" in step.why for step in result.steps)
+
+
+def test_the_steps_of_a_capacity_show_failures(
+    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One step, with Locust and h2load, against a server that never answers some requests."""
+    monkeypatch.setattr(capacity, "MOST_STEPS", 1)
+    monkeypatch.setattr(capacity, "_START", 0.1)  # the server shares the test's CPU
+    result = put(tmp_path, port, "/rarely", model="capacity", level=100, duration=1.5, timeout=0.5)
+    (step,) = result.steps
+    assert step.failed > 0
+    assert result.errors.timeout > 0
+
+
+def test_the_sizes_of_bodies(tmp_path: Path) -> None:
+    (tmp_path / "a b.png").write_bytes(b"12345")
+    assert body_sizes(["/index", "/files/a%20b.png"], tmp_path) == [len("Hello, World!"), 5]
