@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, ttest_ind
+from scipy.stats import binom, t
 
 ERROR = 0.05
 """The share of runs in which any of the intervals may be wrong: 95% intervals."""
@@ -74,11 +74,11 @@ def between_runs(
 ) -> Ratio | None:
     """The ratio after/before of the geometric means of a figure's repeats in two runs.
 
-    Repeats of two runs are not the same blocks, so nothing cancels: by Welch's t-test on the
-    logarithms, the interval includes the noise within and between the blocks of each run. It
-    cannot include a change of the machine from one run to the other, of which there is a single
-    observation (Kalibera and Jones, Rigorous benchmarking in reasonable time, 2013: repeat at the
-    highest level that varies).
+    Repeats of two runs are not the same blocks, so nothing cancels: the interval, Welch's on the
+    logarithms, includes the noise within and between the blocks of each run. It cannot include a
+    change of the machine from one run to the other, of which there is a single observation
+    (Kalibera and Jones, Rigorous benchmarking in reasonable time, 2013: repeat at the highest
+    level that varies).
 
     None if a run has fewer than two repeats.
     """
@@ -89,8 +89,11 @@ def between_runs(
     if max(np.ptp(old), np.ptp(new)) < ROUNDING:
         only = math.exp(middle) if abs(middle) > ROUNDING else 1.0
         return Ratio(only, only, only)
-    found = ttest_ind(new, old, equal_var=False).confidence_interval(1 - error)
-    return Ratio(math.exp(middle), math.exp(found.low), math.exp(found.high))
+    parts = [float(logs.var(ddof=1)) / len(logs) for logs in (old, new)]
+    each = zip(parts, (old, new), strict=True)
+    freedom = sum(parts) ** 2 / sum(part**2 / (len(logs) - 1) for part, logs in each)
+    half = float(t.isf(error / 2, freedom)) * math.sqrt(sum(parts))
+    return Ratio(math.exp(middle), math.exp(middle - half), math.exp(middle + half))
 
 
 def bounded(values: NDArray[np.float64], most: float) -> NDArray[np.float64]:

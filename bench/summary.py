@@ -24,7 +24,7 @@ def shown(load: Load) -> list[str]:
 def column(figure: str, load: Load) -> str:
     """``p99 ms``; says so if the latency is a closed loop's, which leaves out waiting to send."""
     unit = FIGURES[figure].unit
-    return f"{figure} {unit}{' (closed loop)' if unit == 'ms' and load.model not in OPEN else ''}"
+    return f"{figure} {unit}{', closed' if unit == 'ms' and load.model not in OPEN else ''}"
 
 
 def show(run: Run, console: Console) -> None:
@@ -45,21 +45,23 @@ def show(run: Run, console: Console) -> None:
 
 
 def _show_group(rows: Sequence[Row], load: Load, console: Console) -> None:
+    first, *others = shown(load)
     table = Table(box=None, pad_edge=False)
     table.add_column("server", no_wrap=True)
-    names = shown(load)
-    for name in names:
+    for heading in (column(first, load), "ratio to first"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("tied", no_wrap=True)
+    for name in others:
         table.add_column(column(name, load), justify="right", no_wrap=True)
-    table.add_column("errors", justify="right")
-    table.add_column("ratio to first", justify="right", no_wrap=True)
-    table.add_column("tied")
+    table.add_column("errors", justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
             f"{row.target}{' !' if row.warnings else ''}",
-            *(interval_text(row.estimates.get(name)) for name in names),
-            str(row.errors.total),
+            interval_text(row.estimates.get(first)),
             ratio_text(row.relative),
             row.tied,
+            *(interval_text(row.estimates.get(name)) for name in others),
+            str(row.errors.total),
         )
     console.print(table)
     for row in rows:

@@ -39,6 +39,8 @@ def ratio_text(ratio: Ratio | None) -> str:
     """``0.93 (0.90 to 0.97)``; a dash if nothing is known of the noise."""
     if ratio is None:
         return "–"
+    if ratio.low == ratio.high:
+        return f"{ratio.value:.2f}"
     return f"{ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f})"
 
 

@@ -96,9 +96,9 @@ def measurement(
     )
 
 
-def noise(place: int, repeat: int) -> float:
-    """A factor that the servers of a repeat share, but for some percent."""
-    return (1 + repeat / 100) * (1 + (place + repeat) % 3 / 100)
+def _noise(server: int, repeat: int) -> float:
+    """Of the repeat, 1%; and of the server in it, half a percent."""
+    return (1 + repeat / 100) * (1 + (server * repeat % 3 - 1) / 200)
 
 
 def steps(rate: float) -> list[Step]:
@@ -142,8 +142,8 @@ def a_run(
             for target, (language, model, _) in SERVERS.items()
         },
         measurements=[
-            measurement(target, case, level, repeat, rate * (1 + at) * noise(place, repeat), model)
-            for place, (target, (_, _, rate)) in enumerate(SERVERS.items(), 1)
+            measurement(target, case, level, repeat, rate * (1 + at) * _noise(place, repeat), model)
+            for place, (target, (_, _, rate)) in enumerate(SERVERS.items())
             for at, case in enumerate(cases)
             for level in levels
             for repeat in range(1, repeats + 1)
