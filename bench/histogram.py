@@ -5,7 +5,7 @@ requests is kept beside them.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,14 @@ class Histogram:
         return Latency(
             **{name: self._at(rank) if rank <= good else None for name, rank in ranks.items()}
         )
+
+    def times(self, shares: Sequence[float], failed: int) -> list[float | None]:
+        """The milliseconds below which these shares of all requests are, like :meth:`latency`."""
+        good = len(self)
+        ranks = [max(math.ceil(round(share * (good + failed), 6)), 1) for share in shares]
+        percentiles = {rank: 100 * rank / good for rank in ranks if rank <= good}
+        known = self._counts.get_percentile_to_value_dict(list(percentiles.values()))
+        return [known[percentiles[rank]] / 1000 if rank in percentiles else None for rank in ranks]
 
     def _at(self, rank: int) -> float:
         """Milliseconds."""

@@ -44,5 +44,5 @@ class Opened:
 
     def shown(self, section: str = "text") -> list[str]:
         """The servers of a table, in order."""
-        names = self.section(section).locator("tbody:visible th > a")
+        names = self.section(section).locator("tbody:visible th > .name")
         return names.all_text_contents()

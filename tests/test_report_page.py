@@ -1,10 +1,10 @@
-"""The report's page in a browser."""
+"""The report's pages in a browser."""
 
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
@@ -12,53 +12,149 @@ from playwright.sync_api import Browser, Locator, expect
 from bench.report.files import write_report
 from bench.result import Failure
 from tests.browser import Opened
-from tests.runs import BUSY, SERVERS, a_run
+from tests.runs import BUSY, MACHINE, SERVERS, a_run
 
 pytestmark = pytest.mark.timeout(900)
 
 BY_RATE = ["express/express", "tornado/tornado", "flask/gevent", "flask/gunicorn"]
 NASTY = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
+BIG = MACHINE.model_copy(update={"cores": 16, "cpu": "another CPU"})
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report of a full run and a short one."""
-    single = a_run("json", levels=(10,), cases=("1 worker",), repeats=1, complete=False)
-    return write_report([a_run(), single], tmp_path_factory.mktemp("results") / "report")
+    """A report of a full run, short ones of other loads, and one of another machine."""
+    one = {"levels": (10.0,), "cases": ("1 worker",)}
+    runs = [
+        a_run(),
+        a_run("json", repeats=1, complete=False, **one),  # type: ignore[arg-type]
+        a_run("search", model="capacity", **one),  # type: ignore[arg-type]
+        a_run("json", machine=BIG, **one),  # type: ignore[arg-type]
+    ]
+    return write_report(runs, tmp_path_factory.mktemp("results")).parent
+
+
+@pytest.fixture
+def overview(chromium: Browser, report: Path) -> Iterator[Opened]:
+    yield from _open(chromium, report / "index.html")
 
 
 @pytest.fixture
 def opened(chromium: Browser, report: Path) -> Iterator[Opened]:
-    page = Opened(chromium, report)
+    yield from _open(chromium, report / "text.html")
+
+
+def _open(chromium: Browser, path: Path) -> Iterator[Opened]:
+    page = Opened(chromium, path)
     yield page
     page.context.close()
     assert page.wrong == []
-    assert page.asked == [page.url]
+    folder = path.parent.as_uri()
+    assert all(url.startswith(f"{folder}/") for url in page.asked)
 
 
-def test_every_server_is_shown(opened: Opened) -> None:
+def _shares(overview: Opened, table: str = "machine-1", column: int = 1) -> dict[str, str]:
+    """The text of a column of the overview, by server."""
+    rows = overview.page.locator(f"#{table} tbody tr:visible").all()
+    return {
+        str(row.get_attribute("data-target")): row.locator("th, td").nth(column).inner_text()
+        for row in rows
+    }
+
+
+def test_the_overview_ranks_servers_on_each_machine(overview: Opened) -> None:
+    page = overview.page
+    expect(page.get_by_text("Figures of different machines cannot be compared")).to_be_visible()
+    expect(page.locator("section.machine h2").first).to_contain_text("Machine 1: 2 cores")
+    shares = _shares(overview)
+    assert list(shares) == BY_RATE
+    assert re.search(r"best\s*100%.*4,1\d\d/s · \d+ µs", shares["express/express"], re.S)
+    assert re.search(r"^\s*22%.*9\d\d/s · 1,\d+ µs", shares["flask/gunicorn"], re.S)
+    assert list(_shares(overview, "machine-2")) == BY_RATE
+    expect(page.locator("#machine-2 thead th")).to_have_count(4)
+    row = page.locator("#machine-1 tr", has_text="flask/gevent")
+    expect(row).to_contain_text("⚠")
+    expect(row.locator("td").nth(3)).to_have_text("123")
+    risks = row.get_by_role("link", name=re.compile(r"^\d+$"))
+    assert str(risks.get_attribute("href")) == "behaviours.html"
+    expect(page.locator(".notice").first).to_contain_text("Measured once")
+    for name in ("text.json", "text.csv", "json-again.csv"):
+        link = page.locator(f"a[href='data/{name}']")
+        expect(link).to_be_visible()
+    for link in page.locator("a").all():
+        address = urlsplit(str(link.evaluate("node => node.href")))
+        assert Path(unquote(address.path)).exists()
+
+
+def test_the_address_keeps_the_view(overview: Opened) -> None:
+    page = overview.page
+    page.get_by_role("checkbox", name="node").uncheck()
+    page.get_by_label("Server", exact=True).fill("flask, express")
+    page.get_by_role("checkbox", name="The search workload").uncheck()
+    page.get_by_role("button", name="Sort by The text workload").press("Enter")
+    page.get_by_role("button", name="Sort by The text workload").press("Enter")
+    expect(page.get_by_role("status")).to_have_text("2 of 4 servers shown.")
+    for _ in range(2):
+        shares = _shares(overview)
+        assert list(shares) == ["flask/gunicorn", "flask/gevent"]
+        assert "100%" in shares["flask/gevent"]
+        assert "45%" in shares["flask/gunicorn"]
+        expect(page.locator("#machine-1 thead th:visible")).to_have_count(5)
+        assert parse_qs(urlsplit(page.url).query) == {
+            "language": ["python"],
+            "server": ["flask, express"],
+            "workload": ["text,json"],
+            "machine-1.sort": ["0 ascending"],
+        }
+        page.goto(page.url)
+    page.locator("thead").get_by_role("link", name="The text workload").click()
+    expect(page.get_by_role("status")).to_have_text("2 of 4 servers shown.")
+    assert overview.shown() == ["flask/gevent", "flask/gunicorn"]
+    section = overview.section()
+    section.get_by_role("combobox", name="Load").select_option("200 connections")
+    section.get_by_label("Highlight").select_option("flask/gunicorn")
+    page.reload()
+    expect(section.locator("caption")).to_contain_text("200 connections, 1 worker")
+    faint = overview.chart("rate").locator(".mark-rect path[opacity='0.15']")
+    expect(faint).to_have_count(1)
+
+
+def test_every_server_is_in_every_chart(opened: Opened) -> None:
     opened.draw_all()
-    for section in ("text", "json"):
-        assert opened.shown(section) == BY_RATE
-        for name in ("rate", "cpu"):
-            chart = opened.chart(name, section=section)
-            for target in SERVERS:
-                expect(chart.locator("svg")).to_contain_text(target)
-    for kind in ("levels", "cases"):
-        labels = opened.chart("p99", kind).locator("svg")
+    assert opened.shown("text") == BY_RATE
+    kinds = {"rate": "bars", "cpu": "bars", "percentiles": "percentiles", "p99": "levels"}
+    for name, kind in [*kinds.items(), ("p99", "cases")]:
+        svg = opened.chart(name, kind).locator("svg")
         for target in SERVERS:
-            expect(labels).to_contain_text(target)
+            expect(svg).to_contain_text(target)
+    dots = opened.chart("rate").locator(".mark-symbol path")
+    expect(dots).to_have_count(3 * len(SERVERS))
+    times = opened.chart("p99", "levels").locator("figcaption")
+    expect(times).to_contain_text("Response time (closed loop), 99th percentile")
+    heads = opened.section().locator("thead")
+    expect(heads).to_contain_text("Response time (closed loop), ms")
+    expect(heads.get_by_role("button", name=re.compile("Response time"))).to_have_count(0)
+
+
+def test_a_search_for_the_capacity(chromium: Browser, report: Path) -> None:
+    for opened in _open(chromium, report / "search.html"):
+        opened.draw_all()
+        chart = opened.chart("steps", "steps", "search")
+        expect(chart).to_contain_text("p99 up to 10 ms")
+        expect(chart.locator(".mark-symbol path")).to_have_count(3 * 3 * len(SERVERS))
+        heads = opened.section("search").locator("thead")
+        expect(heads.get_by_role("button", name="Latency, ms: p99", exact=True)).to_be_visible()
 
 
 def test_filters(opened: Opened) -> None:
     page = opened.page
     chart = opened.chart("rate").locator("svg")
     curves = opened.chart("rate", "levels").locator("svg")
-    expect(page.get_by_role("status")).to_have_text("4 of 4 servers shown")
+    expect(page.get_by_role("status")).to_have_text("4 of 4 servers shown.")
     page.get_by_role("checkbox", name="node").uncheck()
     page.get_by_role("checkbox", name="greenlets").uncheck()
-    assert opened.shown() == opened.shown("json") == ["tornado/tornado", "flask/gunicorn"]
-    expect(page.get_by_role("status")).to_have_text("2 of 4 servers shown")
+    assert opened.shown() == ["tornado/tornado", "flask/gunicorn"]
+    expect(page.get_by_role("status")).to_have_text("2 of 4 servers shown.")
     for svg in (chart, curves):
         expect(svg).not_to_contain_text("express/express")
         expect(svg).not_to_contain_text("flask/gevent")
@@ -86,13 +182,6 @@ def test_level_and_case_are_chosen(opened: Opened) -> None:
     expect(slow).to_contain_text("2 read")
 
 
-def test_a_server_is_highlighted(opened: Opened) -> None:
-    chart = opened.chart("rate")
-    opened.section().get_by_label("Highlight").select_option("flask/gunicorn")
-    faint = chart.locator(".mark-rect path[opacity='0.15']")
-    expect(faint).to_have_count(3)
-
-
 def test_sorting_by_keyboard(opened: Opened) -> None:
     table = opened.section().locator("table")
 
@@ -109,10 +198,10 @@ def test_sorting_by_keyboard(opened: Opened) -> None:
     assert opened.shown() == sorted(BY_RATE)
     expect(sort_by("Server")).to_have_attribute("aria-sort", "descending")
     assert opened.shown() == sorted(BY_RATE, reverse=True)
-    expect(sort_by("Latency, ms: p99")).to_have_attribute("aria-sort", "ascending")
+    expect(sort_by("CPU µs per request: server")).to_have_attribute("aria-sort", "ascending")
     assert opened.shown() == BY_RATE
     expect(table.locator("[aria-sort]:not([aria-sort=none])")).to_have_count(1)
-    expect(sort_by("Requests per second: median, 95% interval")).to_have_attribute(
+    expect(sort_by("Requests per second: rate, 95% interval")).to_have_attribute(
         "aria-sort", "descending"
     )
     assert opened.shown() == BY_RATE
@@ -129,11 +218,18 @@ def test_warnings_and_failures_are_visible(opened: Opened) -> None:
         "tornado/tornado: it did not start (10 connections, 2 workers, repeat 1; "
         "200 connections, 2 workers, repeat 1)"
     )
-    short = opened.section("json")
-    for notice in ("Quick run.", "Incomplete run.", "Measured once."):
-        expect(short.get_by_text(notice)).to_be_visible()
-        expect(section.get_by_text(notice)).to_have_count(0)
-    expect(short).to_contain_text("4 of 4 turns were measured")
+
+
+def test_each_machine_has_a_section_with_its_caveats(chromium: Browser, report: Path) -> None:
+    for opened in _open(chromium, report / "json.html"):
+        first, second = opened.section("json"), opened.section("json-again")
+        expect(first.locator(".notice")).to_contain_text("Measured once")
+        expect(first.locator(".notice")).to_contain_text("Not complete")
+        expect(first.locator("h2")).to_have_text("2 cores, a CPU, Debian")
+        expect(second.locator("h2")).to_have_text("16 cores, another CPU, Debian")
+        assert opened.shown("json") == opened.shown("json-again") == BY_RATE
+        dots = opened.chart("rate", section="json").locator(".mark-symbol path")
+        expect(dots).to_have_count(len(SERVERS))
 
 
 def test_ties_are_shown(opened: Opened) -> None:
@@ -141,16 +237,15 @@ def test_ties_are_shown(opened: Opened) -> None:
     assert letters.all_text_contents() == ["", "A", "A", ""]
 
 
-def test_code_and_settings_are_linked(opened: Opened) -> None:
+def test_settings_are_linked(opened: Opened) -> None:
     row = opened.section().locator("tbody:visible", has_text="flask/gevent")
-    link = row.get_by_role("link", name="flask/gevent")
-    folder = Path(unquote(urlsplit(str(link.evaluate("node => node.href"))).path))
-    assert (folder / "server.toml").is_file()
+    expect(row).to_contain_text("1, 4")
     row.get_by_role("link", name="settings").click()
     details = opened.page.locator("[id='text-flask/gevent']")
     expect(details).to_be_in_viewport()
     expect(details).to_contain_text("serve --bind {host}:{port}")
     expect(details).to_contain_text("WORKERS=2")
+    expect(details).to_contain_text("123 lines of code, a driver for MongoDB")
     opened.section().get_by_text("Machine, versions, limits").click()
     expect(opened.section()).to_contain_text("somaxconn")
 
@@ -178,18 +273,28 @@ def test_a_screen_reader_can_read_it(opened: Opened) -> None:
         assert field.evaluate("node => node.labels.length") == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_in_light_and_dark(chromium: Browser, report: Path, scheme: str) -> None:
-    opened = Opened(chromium, report, width=360, scheme=scheme)
+@pytest.mark.parametrize(("scheme", "name"), [("light", "text.html"), ("dark", "search.html")])
+def test_on_a_phone_in_light_and_dark(
+    chromium: Browser, report: Path, scheme: str, name: str
+) -> None:
+    opened = Opened(chromium, report / name, width=360, scheme=scheme)
     opened.draw_all()
     page = opened.page
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     ground = page.locator("body").evaluate("node => getComputedStyle(node).backgroundColor")
-    label = opened.chart("rate").locator("svg text", has_text="flask/gevent").first
+    label = page.locator("figure svg text", has_text="flask/gevent").first
     ink = label.evaluate("node => getComputedStyle(node).fill")
     assert (_light(ground), _light(ink)) == ((True, False) if scheme == "light" else (False, True))
+    page.goto((report / "index.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
     assert opened.wrong == []
     opened.context.close()
+
+
+def test_it_prints_with_its_charts(opened: Opened) -> None:
+    opened.page.emulate_media(media="print")
+    expect(opened.page.locator("#filters")).to_be_hidden()
+    expect(opened.page.locator(".chart svg")).to_have_count(opened.page.locator(".chart").count())
 
 
 def _light(color: str) -> bool:
@@ -211,13 +316,17 @@ def test_no_script_in_a_result_is_run(chromium: Browser, tmp_path: Path) -> None
         server.title = server.folder = server.framework = server.run[0] = NASTY
         server.homepage = "javascript:window.hacked = 1"
     run.servers["flask/gunicorn"].language = run.servers["flask/gunicorn"].model = NASTY
-    path = write_report([run], tmp_path / "report")
-    opened = Opened(chromium, path)
+    folder = write_report([run], tmp_path / "report", code="https://example.org/r").parent
+    name = next(path.name for path in folder.glob("*script*.html"))
+    opened = Opened(chromium, folder / name)
     opened.draw_all()
-    assert NASTY in opened.page.locator("h2").inner_text()
+    assert NASTY in opened.page.locator("h1").inner_text()
     assert opened.page.evaluate("window.hacked") is None
     expect(opened.page.locator("a[href^=javascript]")).to_have_count(0)
-    assert opened.asked == [opened.url]
+    opened.page.goto((folder / "index.html").as_uri())
+    expect(opened.page.locator("thead").get_by_text(NASTY)).to_be_visible()
+    assert opened.page.evaluate("window.hacked") is None
+    assert all(url.startswith(folder.as_uri()) for url in opened.asked)
     opened.context.close()
-    assert {one.parent for one in path.parent.iterdir()} == {path.parent}
-    assert not any("<script" in one.read_text() for one in path.parent.glob("*.svg"))
+    assert {path.parent for path in folder.rglob("*.*")} == {folder, folder / "data"}
+    assert not any("<script" in path.read_text() for path in folder.glob("data/*.svg"))

@@ -1,11 +1,9 @@
 """Response times as curves: over percentiles, and over the rates of a search for the capacity."""
 
 from collections.abc import Sequence
-from math import ceil
 from typing import Any
 
-from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
-
+from bench.histogram import merged
 from bench.result import Measurement
 
 NINES = [round(0.1 * at, 1) for at in range(31)]
@@ -18,20 +16,11 @@ def by_percentile(repeats: Sequence[Measurement], timeout: float) -> dict[str, A
     A failed request counts as longer than any response: percentiles that fall on one are drawn at
     the timeout (in seconds).
     """
-    if not repeats or not all(one.histogram for one in repeats):
+    counted = merged(one.histogram for one in repeats)
+    if not len(counted) or not all(one.histogram for one in repeats):
         return None
-    merged = HdrHistogram.decode(repeats[0].histogram)
-    for one in repeats[1:]:
-        merged.add(HdrHistogram.decode(one.histogram))
-    answered = merged.get_total_count()
-    requests = answered + sum(one.errors.total for one in repeats)
-    if not requests:
-        return None
-    ranks = [max(1, ceil(round((1 - 10**-nines) * requests, 6))) for nines in NINES]
-    shares = {rank: 100 * rank / answered for rank in ranks if rank <= answered}
-    known = merged.get_percentile_to_value_dict(list(shares.values())) if shares else {}
-    times = [known[shares[rank]] / 1e3 if rank in shares else timeout * 1e3 for rank in ranks]
-    return _curve(NINES, times, [rank not in shares for rank in ranks])
+    failed = sum(one.errors.total for one in repeats)
+    return _curve(NINES, counted.times([1 - 10**-nines for nines in NINES], failed), timeout)
 
 
 def by_rate(repeats: Sequence[Measurement], timeout: float) -> dict[str, Any] | None:
@@ -43,13 +32,19 @@ def by_rate(repeats: Sequence[Measurement], timeout: float) -> dict[str, Any] | 
     ]
     if not steps:
         return None
-    times = [timeout * 1e3 if step.p99 is None else step.p99 for _, step in steps]
-    curve = _curve([step.rate for _, step in steps], times, [step.p99 is None for _, step in steps])
+    curve = _curve([step.rate for _, step in steps], [step.p99 for _, step in steps], timeout)
     return curve | {
         "held": [step.held for _, step in steps],
         "repeat": [repeat for repeat, _ in steps],
     }
 
 
-def _curve(x: Sequence[float], times: Sequence[float], over: Sequence[bool]) -> dict[str, Any]:
-    return {"x": list(x), "value": [float(f"{time:.4g}") for time in times], "over": list(over)}
+def _curve(
+    x: Sequence[float], times: Sequence[float | None], timeout: float
+) -> dict[str, list[Any]]:
+    shown = [timeout * 1e3 if time is None else time for time in times]
+    return {
+        "x": list(x),
+        "value": [float(f"{time:.4g}") for time in shown],
+        "over": [time is None for time in times],
+    }
