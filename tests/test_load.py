@@ -81,7 +81,7 @@ def test_failures_by_kind_in_the_closed_model(
     assert result.latency.max is None
     if path == "/sometimes":
         assert result.errors == Errors(read=10)
-        assert "10 of 10 connections were lost" in result.warnings[0]
+        assert "10 of 10 connections broke" in result.warnings[0]
 
 
 def test_a_closed_load_without_failures(tmp_path: Path, port: int) -> None:

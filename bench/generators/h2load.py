@@ -32,8 +32,13 @@ from bench.result import Errors
 
 _PERIODS = 100
 """The most often that connections are opened, per second."""
-_LOOKS = (0.6, 0.25)
-"""Seconds before the end when the connections are inspected; the last time counts."""
+_LOOKS = (3, 1)
+_LOOK = 0.25
+_LOOK_EACH = 100e-6
+"""Seconds before the end, with those for each connection, when the connections are inspected: a
+multiple of them, as the machine is busy. The last time before the end counts."""
+_NEAR = 1.0
+"""Seconds before the end in which a request that waits is taken to go on waiting."""
 _OVER = "Main benchmark duration is over"
 _TEARDOWN = 0.2
 """Seconds in which all connections are closed at the end."""
@@ -69,57 +74,71 @@ def _timed(spec: LoadSpec) -> LoadResult:
 
     def look(pid: int) -> None:
         with suppress(OSError):
-            found = connections(pid, urlsplit(spec.url).port or 80)
+            found = connections(pid, urlsplit(spec.url).port or 80, clients)
             if time.monotonic() < end:
                 seen.append(found)
 
-    looks = [Look(spec.duration - before, look) for before in _LOOKS]
+    before = _LOOK + clients * _LOOK_EACH
+    looks = [Look(spec.duration - times * before, look) for times in _LOOKS]
     finished = run(command, spec, looks, hang.has_begun)
+    last = seen[-1] if seen else None
     log = Log(_log(spec), spec.timeout)
     if finished.was_stopped:
-        in_flight = seen[-1].established if seen else 0
-        totals = _Totals(started=log.ended + in_flight, done=log.ended)
+        totals = _Totals(started=log.ended + (last.established if last else 0), done=log.ended)
     else:
         totals = _Totals.of(finished)
-    warnings = []
+    load = _Load(spec, command, clients, finished, totals, log)
+    errors, warnings = _unended(load, last, end)
+    return load.result(errors, _seconds(load, errors), clients, warnings)
+
+
+def _unended(load: "_Load", last: Connections | None, end: float) -> tuple[Errors, list[str]]:
+    """All failures, by the state of the connections shortly before the end, and reasons to doubt.
+
+    A request that is in flight at the end has failed only if it is older than the timeout.
+    """
+    spec, totals = load.spec, load.totals
+    assert spec.duration is not None
     in_flight = max(totals.started - totals.done, 0)
-    errors = Errors(timeout=log.late, status=log.refused)
-    if seen:
-        last = seen[-1]
-        lost = max(clients - last.open, 0)
-        errors.read = min(max(in_flight - last.established, 0), lost)
-        errors.connect = lost - errors.read + last.unconnected(end, spec.timeout)
-        overdue = last.unanswered(end, spec.timeout)
-        errors.unfinished = min(overdue, in_flight - errors.read)
-        waiting = last.unanswered(end, spec.duration / 2)
-        if waiting > errors.unfinished:
-            warnings.append(
-                f"{waiting} requests waited for more than half of the load, which ended before the "
-                f"timeout of {spec.timeout:g} s"
-            )
-        if lost:
-            warnings.append(
-                f"{lost} of {clients} connections were lost; h2load opens none again, so the load "
-                "was lower from then on"
-            )
-    else:
+    errors = Errors(timeout=load.log.late, status=load.log.refused)
+    if last is None:
         errors.unfinished = in_flight
-        warnings.append(
+        return errors, [
             f"the connections could not be inspected: all {in_flight} requests in flight at the "
             "end count as unfinished"
+        ]
+    warnings = []
+    until = end if end - last.at < _NEAR else last.at
+    lost = max(load.clients - last.sockets, 0)
+    errors.read = min(max(in_flight - last.established, 0), lost)
+    errors.connect = lost - errors.read + last.unconnected(until, spec.timeout)
+    errors.unfinished = min(last.unanswered(until, spec.timeout), in_flight - errors.read)
+    if lost:
+        warnings.append(
+            f"{lost} of {load.clients} connections broke or were closed without notice; h2load "
+            "opens none again, so the load was lower from then on (`--generator wrk` does)"
         )
-    return _result(
-        spec,
-        command,
-        finished,
-        totals,
-        log,
-        errors,
-        spec.duration,
-        clients,
-        clients,
-        warnings,
-    )
+    waiting = last.unanswered(until, spec.duration / 2)
+    if waiting > errors.unfinished:
+        warnings.append(
+            f"{waiting} requests waited for more than half of the load, which ended before the "
+            f"timeout of {spec.timeout:g} s"
+        )
+    return errors, warnings
+
+
+def _seconds(load: "_Load", errors: Errors) -> float:
+    """The time until the last response, unless the load ended later than the next was due.
+
+    With the whole duration, slow responses would count too little: those in flight are dropped.
+    """
+    assert load.spec.duration is not None
+    latency = load.log.good.latency(errors.total)
+    longest = latency.max if latency else None
+    until_last = load.log.seconds
+    if longest is not None and until_last + longest / 1000 >= load.spec.duration:
+        return min(until_last, load.spec.duration)
+    return load.spec.duration
 
 
 def _counted(spec: LoadSpec) -> LoadResult:
@@ -134,13 +153,11 @@ def _counted(spec: LoadSpec) -> LoadResult:
         assert spec.requests is not None
         requests = spec.requests
         clients = min(int(spec.level), requests)
+    patience = f"{math.ceil(spec.timeout) + 1}s"
     command = _command(
         spec,
         clients,
-        [
-            *("--requests", str(requests), *rate),
-            *("--connection-inactivity-timeout", f"{math.ceil(spec.timeout) + 1}s"),
-        ],
+        ["--requests", str(requests), *rate, "--connection-inactivity-timeout", patience],
     )
     finished = run(command, spec)
     totals, log = _Totals.of(finished), Log(_log(spec), spec.timeout)
@@ -152,8 +169,8 @@ def _counted(spec: LoadSpec) -> LoadResult:
         unfinished=totals.timeouts,
         status=log.refused,
     )
-    seconds = log.seconds or finished.seconds
-    return _result(spec, command, finished, totals, log, errors, seconds, clients, unended, [])
+    load = _Load(spec, command, clients, finished, totals, log)
+    return load.result(errors, log.seconds or finished.seconds, unended, [])
 
 
 def _command(spec: LoadSpec, clients: int, length: Sequence[str]) -> list[str]:
@@ -224,59 +241,62 @@ class _Totals:
         return cls(*map(int, found.groups()))
 
 
-def _result(
-    spec: LoadSpec,
-    command: list[str],
-    finished: Finished,
-    totals: _Totals,
-    log: Log,
-    errors: Errors,
-    seconds: float,
-    clients: int,
-    unended: int,
-    warnings: list[str],
-) -> LoadResult:
-    cost = finished.cpu / max(totals.started, 1) * 1e6
-    if cost > _COSTLY and totals.started >= _MANY:
-        warnings.append(
-            f"the load generator used {cost:.0f} µs of CPU time a request: more than {_COSTLY} µs"
+@dataclass(frozen=True)
+class _Load:
+    """A load that has ended."""
+
+    spec: LoadSpec
+    command: list[str]
+    clients: int
+    finished: Finished
+    totals: _Totals
+    log: Log
+
+    def result(
+        self, errors: Errors, seconds: float, unended: int, warnings: list[str]
+    ) -> LoadResult:
+        """``unended`` requests may have a part of their body."""
+        finished, log = self.finished, self.log
+        cost = finished.cpu / max(self.totals.started, 1) * 1e6
+        if cost > _COSTLY and self.totals.started >= _MANY:
+            warnings.append(
+                f"the load generator used {cost:.0f} µs of CPU time a request: more than "
+                f"{_COSTLY} µs"
+            )
+        return LoadResult(
+            self.command,
+            len(log.good),
+            seconds,
+            log.good.latency(errors.total),
+            errors,
+            finished.cpu,
+            finished.output,
+            finished.observer,
+            histogram=log.good.encoded(),
+            attempts=self.totals.started,
+            bodies=self._bodies(unended),
+            per_second=log.per_second(max(self.spec.duration or 0, seconds)),
+            warnings=warnings,
         )
-    return LoadResult(
-        command,
-        len(log.good),
-        seconds,
-        log.good.latency(errors.total),
-        errors,
-        finished.cpu,
-        finished.output,
-        finished.observer,
-        histogram=log.good.encoded(),
-        attempts=totals.started,
-        bodies=_bodies(spec.sizes, totals.received, log, clients, unended),
-        per_second=log.per_second(seconds),
-        warnings=warnings,
-    )
 
+    def _bodies(self, unended: int) -> Bodies | None:
+        """Each client took the paths in turn, but how far it came is unknown.
 
-def _bodies(
-    sizes: Sequence[int], received: int | None, log: Log, clients: int, unended: int
-) -> Bodies | None:
-    """The bodies that each client got: it took the paths in turn, but how far it came is unknown.
-
-    So at any time its sum differs from the mean by what the mean differs from the first few sizes.
-    A refused request could have been for any path. An unended one may have a part of its body.
-    """
-    if not sizes or received is None:
-        return None
-    count, cycle, longest = len(sizes), sum(sizes), max(sizes)
-    right = len(log.good) + log.late
-    drifts = [total * count - at * cycle for at, total in enumerate(accumulate(sizes), 1)]
-    of_all = (right + log.refused) * cycle
-    least = (of_all + clients * min(drifts)) // count - log.refused * longest
-    most = -(-(of_all + clients * max(drifts)) // count) + unended * longest
-    return Bodies(
-        received=received,
-        due=right * cycle // count,
-        least=least,
-        most=None if log.refused else most,
-    )
+        So its sum differs from the mean by what the first few sizes differ from it, at any time. A
+        refused request could have been for any path.
+        """
+        sizes, received, log = self.spec.sizes, self.totals.received, self.log
+        if not sizes or received is None:
+            return None
+        count, cycle, longest = len(sizes), sum(sizes), max(sizes)
+        right = len(log.good) + log.late
+        drifts = [total * count - at * cycle for at, total in enumerate(accumulate(sizes), 1)]
+        of_all = (right + log.refused) * cycle
+        least = (of_all + self.clients * min(drifts)) // count - log.refused * longest
+        most = -(-(of_all + self.clients * max(drifts)) // count) + unended * longest
+        return Bodies(
+            received=received,
+            due=right * cycle // count,
+            least=least,
+            most=None if log.refused else most,
+        )
