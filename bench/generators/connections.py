@@ -28,7 +28,7 @@ class Connections:
 
     at: float
     """On the monotonic clock."""
-    open: int = 0
+    sockets: int = 0
     established: int = 0
     waiting: list[float] = field(default_factory=list)
     """For each established one, the seconds since it sent something."""
@@ -44,9 +44,12 @@ class Connections:
         return sum(age + until - self.at > timeout for age in self.connecting)
 
 
-def connections(pid: int, port: int) -> Connections:
-    """The connections of a program to a port; raises OSError if the system does not tell."""
-    found = Connections(time.monotonic(), count_sockets(pid))
+def connections(pid: int, port: int, most: int) -> Connections:
+    """The connections of a program to a port; raises OSError if the system does not tell.
+
+    The sockets are counted only if there are fewer than ``most``.
+    """
+    found = Connections(time.monotonic(), most)
     own = {_inode(link) for link in _links(os.getpid())}
     for family in (socket.AF_INET, socket.AF_INET6):
         for state, inode, info in _dump(family, port):
@@ -57,6 +60,9 @@ def connections(pid: int, port: int) -> Connections:
                 found.waiting.append(struct.unpack_from("=I", info, _LAST_SENT)[0] / 1000)
             else:
                 found.connecting.append(2.0 ** info[_RETRIES] - 1)
+    if found.established + len(found.connecting) < most:
+        # Some may just be replaced: their file descriptors are there all the time.
+        found.sockets = count_sockets(pid)
     return found
 
 

@@ -32,8 +32,13 @@ from bench.result import Errors
 
 _PERIODS = 100
 """The most often that connections are opened, per second."""
-_LOOKS = (0.6, 0.25)
-"""Seconds before the end when the connections are inspected; the last time counts."""
+_LOOKS = (3, 1)
+_LOOK = 0.25
+_LOOK_EACH = 100e-6
+"""Seconds before the end, with those for each connection, when the connections are inspected: a
+multiple of them, as the machine is busy. The last time before the end counts."""
+_NEAR = 1.0
+"""Seconds before the end in which a request that waits is taken to go on waiting."""
 _OVER = "Main benchmark duration is over"
 _TEARDOWN = 0.2
 """Seconds in which all connections are closed at the end."""
@@ -69,11 +74,12 @@ def _timed(spec: LoadSpec) -> LoadResult:
 
     def look(pid: int) -> None:
         with suppress(OSError):
-            found = connections(pid, urlsplit(spec.url).port or 80)
+            found = connections(pid, urlsplit(spec.url).port or 80, clients)
             if time.monotonic() < end:
                 seen.append(found)
 
-    looks = [Look(spec.duration - before, look) for before in _LOOKS]
+    before = _LOOK + clients * _LOOK_EACH
+    looks = [Look(spec.duration - times * before, look) for times in _LOOKS]
     finished = run(command, spec, looks, hang.has_begun)
     last = seen[-1] if seen else None
     log = Log(_log(spec), spec.timeout)
@@ -102,16 +108,17 @@ def _unended(load: "_Load", last: Connections | None, end: float) -> tuple[Error
             "end count as unfinished"
         ]
     warnings = []
-    lost = max(load.clients - last.open, 0)
+    until = end if end - last.at < _NEAR else last.at
+    lost = max(load.clients - last.sockets, 0)
     errors.read = min(max(in_flight - last.established, 0), lost)
-    errors.connect = lost - errors.read + last.unconnected(end, spec.timeout)
-    errors.unfinished = min(last.unanswered(end, spec.timeout), in_flight - errors.read)
+    errors.connect = lost - errors.read + last.unconnected(until, spec.timeout)
+    errors.unfinished = min(last.unanswered(until, spec.timeout), in_flight - errors.read)
     if lost:
         warnings.append(
             f"{lost} of {load.clients} connections broke or were closed without notice; h2load "
             "opens none again, so the load was lower from then on (`--generator wrk` does)"
         )
-    waiting = last.unanswered(end, spec.duration / 2)
+    waiting = last.unanswered(until, spec.duration / 2)
     if waiting > errors.unfinished:
         warnings.append(
             f"{waiting} requests waited for more than half of the load, which ended before the "
