@@ -151,6 +151,8 @@ def main(
             )
         elif there:
             require_conformance_at(there.url, targets[0])
+        if hosts and not there:
+            say("servers listen on all of this machine's addresses until the end")
         try:
             with workers_on(hosts, run.workload.load.threads, by_hand=by_hand) as addresses:
                 _measure(run, targets, backing, addresses, there)

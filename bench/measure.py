@@ -109,7 +109,7 @@ class _Turn:
         counted = self.workload.load.requests is not None
         sources = self.ledger.used(warm, result, self._sequences(), counted=counted)
         readable = not isinstance(server, Elsewhere) or server.has_memory
-        memory = Memory(rest=rest, peak=peak.bytes) if readable else None
+        memory = Memory(rest=rest, peak=max(rest, peak.bytes)) if readable else None
         return self._measurement(
             started, environment, result, usage, sampler, memory, peak, sources
         )

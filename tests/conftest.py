@@ -5,8 +5,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from harness.catalog import Target, find_target
+from harness.paths import ROOT
 from harness.programs import find_program
-from harness.toolchains import require
+from harness.services import Services, backing_services
+from harness.toolchains import LOAD_GENERATORS, require
 
 
 @pytest.fixture(scope="module")
@@ -16,3 +19,17 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=find_program("chromium"))
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def backing() -> Iterator[Services]:
+    """The services, and the load generators."""
+    require(LOAD_GENERATORS)
+    with backing_services() as held:
+        yield held
+
+
+@pytest.fixture(scope="module")
+def wrong() -> Target:
+    """The server whose faults can be enabled."""
+    return find_target("wrong/wrong", ROOT / "tests")

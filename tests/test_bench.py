@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,28 +23,15 @@ from bench.processes import listening_at
 from bench.result import Run, find, read, schema
 from bench.run import measure_all, require_conformance, start
 from bench.workload import Changes, Workload, load_workload
-from harness.catalog import Target, find_target
+from harness.catalog import Target
 from harness.errors import TaskError
 from harness.paths import ROOT
 from harness.ports import free_port
-from harness.services import Services, backing_services
-from harness.toolchains import LOAD_GENERATORS, require
+from harness.services import Services
 from tests.browser import Opened
 from tests.tasks import run
 
 pytestmark = pytest.mark.timeout(600)
-
-
-@pytest.fixture(scope="module")
-def backing() -> Iterator[Services]:
-    require(LOAD_GENERATORS)
-    with backing_services() as held:
-        yield held
-
-
-@pytest.fixture(scope="module")
-def wrong() -> Target:
-    return find_target("wrong/wrong", ROOT / "tests")
 
 
 @pytest.fixture

@@ -151,7 +151,7 @@ def spec_of(hosts: dict[str, Host], folder: Path, port: int, **changes: Any) -> 
 
 
 @pytest.mark.parametrize(
-    ("model", "level"), [("closed", 12.0), ("constant rate", 200.0)], ids=["closed", "rate"]
+    ("model", "level"), [("closed", 12.0), ("connection rate", 50.0), ("constant rate", 200.0)]
 )
 def test_three_machines_measure_as_one_does(
     model: Model, level: float, hosts: dict[str, Host], workers: list[str], tmp_path: Path

@@ -19,35 +19,21 @@ from bench.run import measure_all, require_unchanged, start
 from bench.workload import Changes, Workload, load_workload
 from conformance.prove import TargetOrUrl
 from conformance.verdict import Check, Verdict
-from harness.catalog import Target, find_target, find_targets
+from harness.catalog import Target, find_targets
 from harness.errors import TaskError, UsageError
-from harness.paths import ROOT
 from harness.ports import free_port
 from harness.processes import wait_until
 from harness.server import Running, running
-from harness.services import Services, backing_services
-from harness.toolchains import LOAD_GENERATORS, require
+from harness.services import Services
 
 pytestmark = pytest.mark.timeout(300)
 
 
-@pytest.fixture(scope="module")
-def backing() -> Iterator[Services]:
-    require(LOAD_GENERATORS)
-    with backing_services() as held:
-        yield held
-
-
-@pytest.fixture(scope="module")
-def target() -> Target:
-    return find_target("wrong/wrong", ROOT / "tests")
-
-
 @pytest.fixture
-def server(backing: Services, target: Target, tmp_path: Path) -> Iterator[Running]:
+def server(backing: Services, wrong: Target, tmp_path: Path) -> Iterator[Running]:
     """A server, started as its user would."""
     settings = backing.environment() | {"PORT": str(free_port()), "FILES_DIR": str(spec.FILES)}
-    with running(target, settings) as found:
+    with running(wrong, settings) as found:
         yield found
 
 
@@ -72,20 +58,20 @@ def plan(path: str) -> Workload:
     return load_workload("text").changed(changes).model_copy(update={"paths": [path]})
 
 
-def measured(workload: Workload, target: Target, backing: Services, there: Elsewhere) -> Run:
-    made = start("test", workload, [target], backing, quick=True, elsewhere=there)
+def measured(workload: Workload, wrong: Target, backing: Services, there: Elsewhere) -> Run:
+    made = start("test", workload, [wrong], backing, quick=True, elsewhere=there)
     context = RunContext(workload, backing, spec.FILES, workload.paths, elsewhere=there)
-    measure_all(made, [target], context, lambda *_: None)
+    measure_all(made, [wrong], context, lambda *_: None)
     return made
 
 
 def test_a_server_at_an_address(
-    server: Running, target: Target, backing: Services, proved: Verdict
+    server: Running, wrong: Target, backing: Services, proved: Verdict
 ) -> None:
     tree = Tree(psutil.Process(server.process.pid))
     before = tree.cpu()
     with elsewhere(server.url) as there:
-        made = measured(plan("/mongo"), target, backing, there)
+        made = measured(plan("/mongo"), wrong, backing, there)
     (one,) = made.measurements
     assert one.cpu.server
     assert 0 < one.cpu.server <= tree.cpu() - before + 0.01
@@ -94,35 +80,35 @@ def test_a_server_at_an_address(
     assert one.threads >= one.processes > 0
     assert one.environment == {}
     assert one.sources[0].agrees
-    info = made.servers[target.name]
+    info = made.servers[wrong.name]
     assert (info.address, info.state, info.versions) == (server.url, "", {})
     assert info.machine
     assert info.machine.cores == made.machine.cores
     assert any("started by its user" in caveat for caveat in caveats(made))
-    require_unchanged(made, [target])
+    require_unchanged(made, [wrong])
     assert server.process.poll() is None
 
 
 def test_without_an_agent_its_use_is_left_out(
-    server: Running, target: Target, backing: Services, proved: Verdict
+    server: Running, wrong: Target, backing: Services, proved: Verdict
 ) -> None:
-    made = measured(plan("/index"), target, backing, Elsewhere(server.url, None))
+    made = measured(plan("/index"), wrong, backing, Elsewhere(server.url, None))
     (one,) = made.measurements
     assert (one.cpu.server, one.memory) == (None, None)
     assert any("could not be read" in caveat for caveat in caveats(made))
 
 
-def test_it_must_pass_conformance_first(target: Target, backing: Services, proved: Verdict) -> None:
+def test_it_must_pass_conformance_first(wrong: Target, backing: Services, proved: Verdict) -> None:
     proved.error = "it did not"
     there = Elsewhere("http://127.0.0.1:9", None)
     with pytest.raises(TaskError, match="did not pass conformance and cannot be measured"):
-        start("test", plan("/index"), [target], backing, quick=True, elsewhere=there)
+        start("test", plan("/index"), [wrong], backing, quick=True, elsewhere=there)
 
 
-def test_a_restart_is_noticed(backing: Services, target: Target) -> None:
+def test_a_restart_is_noticed(backing: Services, wrong: Target) -> None:
     """Its CPU time would start again from 0."""
     settings = backing.environment() | {"PORT": str(free_port()), "FILES_DIR": str(spec.FILES)}
-    with running(target, settings) as server, agent_of(server.url) as agent:
+    with running(wrong, settings) as server, agent_of(server.url) as agent:
         assert agent.read().cpu > 0
         server.process.kill()
         server.process.wait()

@@ -53,6 +53,7 @@ class Agent:
         """Take the agent's process, which has just been started."""
         self._process = process
         self._lock = Lock()
+        self._roots: list[int] | None = None
         self.machine = Machine(governor=None, limits={}, **self._reply())
         self._roots = self.read().roots
 
@@ -66,7 +67,7 @@ class Agent:
                 raise self._failure() from error
             reply = self._reply()
             found = Reading(**reply | {"machine": Counts(**reply["machine"])})
-        if found.roots != getattr(self, "_roots", found.roots):
+        if self._roots not in (None, found.roots):
             raise TaskError("the server was restarted, or has ended")
         return found
 
