@@ -17,9 +17,10 @@ from altair.utils.schemapi import debug_mode
 from bench.figures import FIGURES, Figure, Row, ranking
 from bench.report.distribution import NINES, by_percentile, by_rate
 from bench.report.style import Style
-from bench.report.wording import TIMES, levels_title, times_name, title_of
+from bench.report.wording import TIMES, times_name, title_of
 from bench.result import Measurement, Run
 from bench.words import figure_text, interval_text
+from bench.workload import UNITS
 
 Values = list[dict[str, Any]]
 Kind = Literal["bars", "percentiles", "steps", "levels", "cases"]
@@ -30,6 +31,8 @@ _STEP = 12
 """The distance between labels of curves, in pixels."""
 _WIDE = 10
 """The ratio of highest to lowest value above which a scale is logarithmic."""
+_CUT = 1.5
+"""How far an interval reaches beyond the repeats before it is cut: a chart must show the bars."""
 _AFTER_SIGN = "datum.warned ? 20 : 5"
 """The offset of the figure from a bar's end: it follows the warning sign, if there is one."""
 _GRID: Any = {"condition": {"test": "datum.label", "value": 0.7}, "value": 0.2}
@@ -104,7 +107,7 @@ def charts_of(run: Run, rows: Sequence[Row], values: Values) -> list[Chart]:
     charts.append(Chart("percentiles", "percentiles", title, "ms", x=x, log=True))
     levels = sorted(load.levels)
     if len(levels) > 1:
-        x = _levels_axis(levels, levels_title(load.model))
+        x = _levels_axis(levels, UNITS[load.model])
         failed = ["failed"] if any(row.errors.total for row in rows) else []
         names = ["rate", "p99", *failed, "cpu", "peak"]
         if load.model == "constant rate":
@@ -169,11 +172,13 @@ def _value(row: Row, figure: Figure, timeout: float) -> dict[str, Any]:
         one if isfinite(one) else most
         for one in (estimate.value, estimate.low, estimate.high, *estimate.values)
     )
+    longest = _CUT * max(value, *values)
     return {
         "value": value,
-        "low": low,
-        "high": high,
-        "end": max(high, *values),
+        "low": max(low, min(value, *values) / _CUT),
+        "high": min(high, longest),
+        "cut": high > longest,
+        "end": min(max(high, *values), longest),
         "values": values,
         "label": figure_text(estimate.value),
         "tooltip": f"{row.target}: {interval_text(estimate)} {figure.unit}",
@@ -217,6 +222,9 @@ def _bars(chart: Chart, style: Style) -> list[alt.Chart]:
     )
     text = base.mark_text(align="left", color=style.ink, fontSize=12, dx=alt.expr(_AFTER_SIGN))
     sign = base.mark_text(align="left", color=style.warning, fontSize=12, dx=5, text="⚠")
+    arrow = base.transform_filter("datum.cut").mark_point(
+        shape="triangle-right", size=40, filled=True, color=style.ink
+    )
     dots = base.transform_flatten(["values"]).mark_point(
         size=14, strokeWidth=1, stroke=style.ink, fill=style.hollow
     )
@@ -226,6 +234,7 @@ def _bars(chart: Chart, style: Style) -> list[alt.Chart]:
         ),
         base.mark_rule(color=style.ink, strokeWidth=1.5).encode(x="low:Q", x2="high:Q"),
         dots.encode(x="values:Q"),
+        arrow.encode(x="high:Q"),
         text.encode(x="end:Q", text="label:N"),
         sign.transform_filter("datum.warned").encode(x="end:Q"),
     ]

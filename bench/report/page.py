@@ -46,7 +46,8 @@ _BESIDE: dict[Kind, tuple[str, str]] = {
     "interval": (
         ", 95% interval",
         "A dot is a repeat, a line the 95% interval, simultaneous over all servers, loads and "
-        "cases of this run. Servers with a common letter cannot be told apart.",
+        "cases of this run; an arrow ends one that is cut. Servers with a common letter cannot be "
+        "told apart.",
     ),
     "range": (
         ", lowest to highest",

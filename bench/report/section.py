@@ -9,7 +9,7 @@ from bench import words
 from bench.caveats import caveats
 from bench.figures import Figure, Row, ranking, rows_of
 from bench.report.charts import Chart, Values, charts_of, values_of
-from bench.report.wording import level_text, machine_text
+from bench.report.wording import machine_text
 from bench.result import Measurement, Run
 
 _RESERVED = {"index", "behaviours"}
@@ -71,7 +71,7 @@ class Section:
 
     def level_text(self, level: float) -> str:
         """A level with its unit."""
-        return level_text(self.run.workload.load, level)
+        return words.at_level(self.run.workload.load, level)
 
     def chosen(self, chart: Chart) -> Values:
         """The rows that a chart shows initially."""

@@ -25,6 +25,8 @@ function makeFilters(update) {
   for (const box of form.querySelectorAll("[type=checkbox]")) {
     groups.set(box.name, [...(groups.get(box.name) ?? []), box]);
   }
+  const filtered = ["server", ...groups.keys()].some((name) => view.has(name));
+  form.querySelector("details").open = filtered || matchMedia("(min-width: 40rem)").matches;
   server.value = view.get("server") ?? "";
   for (const [name, boxes] of groups) {
     const chosen = view.get(name)?.split(",");
@@ -58,7 +60,7 @@ function makeFilters(update) {
     count(rows) {
       const servers = new Map(rows.map((row) => [row.target, row]));
       const shown = [...servers.values()].filter(shows).length;
-      document.getElementById("count").textContent = `${shown} of ${servers.size} servers shown.`;
+      document.getElementById("count").textContent = `${shown} of ${servers.size} servers shown`;
     },
   };
 }

@@ -2,8 +2,8 @@
 
 from bench.figures import Figure
 from bench.result import Machine
-from bench.words import at_level, figure_text
-from bench.workload import OPEN, UNITS, Load, Model
+from bench.words import figure_text
+from bench.workload import OPEN, Model
 
 TIMES = {"p50": "median", "p99": "99th percentile", "p99_9": "99.9th percentile", "max": "longest"}
 """The figures that are response times."""
@@ -25,17 +25,6 @@ def title_of(figure: Figure, model: Model) -> str:
     if figure.name == "rate" and model == "capacity":
         return "Capacity"
     return figure.title
-
-
-def level_text(load: Load, level: float) -> str:
-    """``200 connections``, ``p99 up to 100 ms``."""
-    text = at_level(load, level)
-    return f"p99 up to {text}" if load.model == "capacity" else text
-
-
-def levels_title(model: Model) -> str:
-    """The title of an axis of levels."""
-    return "limit of p99, ms" if model == "capacity" else UNITS[model]
 
 
 def machine_text(machine: Machine) -> str:
