@@ -202,6 +202,24 @@ def keep_alive(lab: Lab) -> str:
     return "kept" if keeps_alive(lab) else "closed"
 
 
+@asks("response-delay")
+def response_delay(lab: Lab) -> str:
+    """The shortest wait counts: other programs can only make it longer.
+
+    A client acknowledges the first responses of a connection at once, and delays the following
+    acknowledgements by 40 ms (Linux).
+    """
+    if not keeps_alive(lab):
+        return CLOSES
+    waits = []
+    with connect(lab) as connection:
+        for _ in range(12):
+            began = time.monotonic()
+            connection.request(_INDEX)
+            waits.append(time.monotonic() - began)
+    return "40 ms late" if min(waits[4:]) > 0.03 else "at once"
+
+
 def _left_open(first: Request, status: int, lab: Lab) -> str:
     response, then = _after(first, lab)
     assert response.status == status, f"{first.target} is answered with {response.status}"

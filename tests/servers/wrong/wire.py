@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import os
 import re
+import socket
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -132,6 +133,9 @@ class Connection:
             self.writer.close()
 
     async def loop(self) -> None:
+        if switched("response-delay") == "40 ms late":
+            own = self.writer.get_extra_info("socket")
+            own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
         if Connection.open > 100:
             self.does("crowd", {"some refused": Closes, "some wait": Waits})
         while not self.stopping.is_set():
