@@ -250,7 +250,9 @@ def test_settings_are_linked(opened: Opened) -> None:
     expect(opened.section()).to_contain_text("somaxconn")
 
 
-def test_a_screen_reader_can_read_it(opened: Opened) -> None:
+@pytest.mark.parametrize("name", ["index.html", "text.html"])
+def test_a_screen_reader_can_read_it(chromium: Browser, report: Path, name: str) -> None:
+    opened = Opened(chromium, report / name)
     opened.draw_all()
     page = opened.page
     assert page.locator("html").get_attribute("lang") == "en"
@@ -271,6 +273,10 @@ def test_a_screen_reader_can_read_it(opened: Opened) -> None:
         assert re.search(r"\w+ .*The table has", chart.get_attribute("aria-label") or "")
     for field in page.locator("input, select").all():
         assert field.evaluate("node => node.labels.length") == 1
+    for table in page.locator("table").all():
+        expect(table.locator("caption")).to_be_visible()
+        assert table.locator("thead th:not([scope]), tbody th:not([scope])").count() == 0
+    opened.context.close()
 
 
 @pytest.mark.parametrize(("scheme", "name"), [("light", "text.html"), ("dark", "search.html")])

@@ -4,25 +4,23 @@ Each is one Vega-Lite chart. An image file embeds its rows; the page passes rows
 that choices and filters apply to them.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite, log10
+from math import log10
 from typing import Any, Literal
 
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from bench.figures import FIGURES, Figure, Row, ranking
-from bench.report.distribution import NINES, by_percentile, by_rate
+from bench.figures import FIGURES, Row, ranking
+from bench.report.distribution import NINES
 from bench.report.style import Style
+from bench.report.values import Values, of_figure
 from bench.report.wording import TIMES, times_name, title_of
-from bench.result import Measurement, Run
-from bench.words import figure_text, interval_text
+from bench.result import Run
 from bench.workload import UNITS
 
-Values = list[dict[str, Any]]
 Kind = Literal["bars", "percentiles", "steps", "levels", "cases"]
 
 _HEIGHT = 320
@@ -31,8 +29,6 @@ _STEP = 12
 """The distance between labels of curves, in pixels."""
 _WIDE = 10
 """The ratio of highest to lowest value above which a scale is logarithmic."""
-_CUT = 1.5
-"""How far an interval reaches beyond the repeats before it is cut: a chart must show the bars."""
 _AFTER_SIGN = "datum.warned ? 20 : 5"
 """The offset of the figure from a bar's end: it follows the warning sign, if there is one."""
 _GRID: Any = {"condition": {"test": "datum.label", "value": 0.7}, "value": 0.2}
@@ -134,60 +130,6 @@ def _wide(values: Values, name: str) -> bool:
     """Whether curves need a logarithmic scale instead of one from zero."""
     found = [row[bound] for row in of_figure(values, name) for bound in ("low", "high")]
     return bool(found) and 0 < min(found) * _WIDE < max(found)
-
-
-def values_of(run: Run, rows: Sequence[Row]) -> Values:
-    """The rows in the page's format; :func:`of_figure` converts them for a chart."""
-    cases = [case.name for case in run.workload.case]
-    timeout = run.workload.load.timeout
-    measured: dict[tuple[str, str, float], list[Measurement]] = defaultdict(list)
-    for one in run.measurements:
-        measured[one.target, one.case, one.level].append(one)
-    return [
-        {
-            "target": row.target,
-            "language": run.servers[row.target].language,
-            "model": run.servers[row.target].model,
-            "case": row.case,
-            "caseAt": cases.index(row.case),
-            "level": row.level,
-            "warned": bool(row.warnings),
-            "figures": {name: _value(row, FIGURES[name], timeout) for name in row.estimates}
-            | _response_times(measured[row.target, row.case, row.level], timeout),
-        }
-        for row in rows
-    ]
-
-
-def of_figure(values: Values, name: str) -> Values:
-    """The rows that have this figure, in the format of a chart."""
-    return [row | row["figures"][name] for row in values if name in row["figures"]]
-
-
-def _value(row: Row, figure: Figure, timeout: float) -> dict[str, Any]:
-    """A figure; a latency over the timeout is drawn at it."""
-    estimate = row.estimates[figure.name]
-    most = timeout * 1e3
-    value, low, high, *values = (
-        one if isfinite(one) else most
-        for one in (estimate.value, estimate.low, estimate.high, *estimate.values)
-    )
-    longest = _CUT * max(value, *values)
-    return {
-        "value": value,
-        "low": max(low, min(value, *values) / _CUT),
-        "high": min(high, longest),
-        "cut": high > longest,
-        "end": min(max(high, *values), longest),
-        "values": values,
-        "label": figure_text(estimate.value),
-        "tooltip": f"{row.target}: {interval_text(estimate)} {figure.unit}",
-    }
-
-
-def _response_times(repeats: Sequence[Measurement], timeout: float) -> dict[str, Any]:
-    found = {"percentiles": by_percentile(repeats, timeout), "steps": by_rate(repeats, timeout)}
-    return {name: curve for name, curve in found.items() if curve}
 
 
 def _axis(**given: Any) -> alt.Axis:

@@ -8,14 +8,14 @@ from pathlib import Path
 import vl_convert
 
 from bench.report.behaviours import BEHAVIOURS, behaviours_page
-from bench.report.charts import of_figure
 from bench.report.code import Code
 from bench.report.export import as_csv
 from bench.report.overview import tables_of
-from bench.report.page import VEGA, overview_page, vega, workload_pages
+from bench.report.page import GENERATOR, VEGA, overview_page, vega, workload_pages
 from bench.report.picture import draw_overview
 from bench.report.section import Section, sections_of
 from bench.report.style import PICTURE
+from bench.report.values import of_figure
 from bench.result import Run
 from harness.console import progress_bar
 from harness.errors import UsageError
@@ -23,8 +23,8 @@ from harness.errors import UsageError
 PAGE = "index.html"
 DATA = "data"
 _COUNTED = re.compile(r"\bclip\d+\b")
-_OURS = 'content="reference-servers '
-"""In the ``generator`` of all pages that tasks write."""
+_OURS = "reference-servers "
+"""The start of the ``generator`` of all pages that tasks write."""
 
 
 def write_report(
@@ -43,7 +43,7 @@ def write_report(
         (new / DATA).mkdir(parents=True)
         _fill(new, sections_of(runs), Code(folder, code), png=png)
         for page in folder.glob("*.html"):
-            if _is_ours(page):
+            if _is_ours(page, GENERATOR):
                 page.unlink()
         if (folder / DATA).exists():
             (folder / DATA).rename(old)
@@ -109,5 +109,6 @@ def _require_ours(folder: Path) -> None:
             raise UsageError(f"{path} is not a report's: give another folder with --site")
 
 
-def _is_ours(page: Path) -> bool:
-    return page.is_file() and _OURS in page.read_text(encoding="utf-8", errors="replace")[:2000]
+def _is_ours(page: Path, generator: str = _OURS) -> bool:
+    head = page.read_text(encoding="utf-8", errors="replace")[:2000] if page.is_file() else ""
+    return f'content="{generator}' in head

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from bench import words
 from bench.caveats import caveats
 from bench.figures import Figure, Row, ranking, rows_of
-from bench.report.charts import Chart, Values, charts_of, values_of
+from bench.report.charts import Chart, charts_of
+from bench.report.values import Values, values_of
 from bench.report.wording import machine_text
 from bench.result import Measurement, Run
 

@@ -1,0 +1,70 @@
+"""The rows of a run in the format of the page and of the charts."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from bench.figures import FIGURES, Figure, Row
+from bench.report.distribution import by_percentile, by_rate
+from bench.result import Measurement, Run
+from bench.words import figure_text, interval_text
+
+Values = list[dict[str, Any]]
+
+_CUT = 1.5
+"""How far an interval reaches beyond the repeats before it is cut: a chart must show the bars."""
+
+
+def values_of(run: Run, rows: Sequence[Row]) -> Values:
+    """The rows in the page's format; :func:`of_figure` converts them for a chart."""
+    cases = [case.name for case in run.workload.case]
+    timeout = run.workload.load.timeout
+    measured: dict[tuple[str, str, float], list[Measurement]] = defaultdict(list)
+    for one in run.measurements:
+        measured[one.target, one.case, one.level].append(one)
+    return [
+        {
+            "target": row.target,
+            "language": run.servers[row.target].language,
+            "model": run.servers[row.target].model,
+            "case": row.case,
+            "caseAt": cases.index(row.case),
+            "level": row.level,
+            "warned": bool(row.warnings),
+            "figures": {name: _value(row, FIGURES[name], timeout) for name in row.estimates}
+            | _response_times(measured[row.target, row.case, row.level], timeout),
+        }
+        for row in rows
+    ]
+
+
+def of_figure(values: Values, name: str) -> Values:
+    """The rows that have this figure, in the format of a chart."""
+    return [row | row["figures"][name] for row in values if name in row["figures"]]
+
+
+def _value(row: Row, figure: Figure, timeout: float) -> dict[str, Any]:
+    """A figure; a latency over the timeout is drawn at it."""
+    estimate = row.estimates[figure.name]
+    most = timeout * 1e3
+    value, low, high, *values = (
+        one if isfinite(one) else most
+        for one in (estimate.value, estimate.low, estimate.high, *estimate.values)
+    )
+    longest = _CUT * max(value, *values)
+    return {
+        "value": value,
+        "low": max(low, min(value, *values) / _CUT),
+        "high": min(high, longest),
+        "cut": high > longest,
+        "end": min(max(high, *values), longest),
+        "values": values,
+        "label": figure_text(estimate.value),
+        "tooltip": f"{row.target}: {interval_text(estimate)} {figure.unit}",
+    }
+
+
+def _response_times(repeats: Sequence[Measurement], timeout: float) -> dict[str, Any]:
+    found = {"percentiles": by_percentile(repeats, timeout), "steps": by_rate(repeats, timeout)}
+    return {name: curve for name, curve in found.items() if curve}
