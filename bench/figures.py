@@ -132,11 +132,26 @@ def rows_of(run: Run) -> list[Row]:
     (Bonferroni).
     """
     measured = measured_by_table(run)
-    load = run.workload.load
     cases = [case.name for case in run.workload.case]
-    error = ERROR / (len(cases) * len(load.levels))
     keys = sorted(measured, key=lambda key: (cases.index(key[0]), key[1]))
-    return [row for key in keys for row in _rows(measured[key], load, error)]
+    return [row for key in keys for row in _rows(measured[key], run.workload.load, _error(run))]
+
+
+def ratio(run: Run, table: tuple[str, float], figure: str, one: str, other: str) -> Ratio | None:
+    """The ratio of a figure of two servers in a case at a level, with its interval.
+
+    None if either has no such figure, or nothing is known of the noise.
+    """
+    values = values_by_server(measured_by_table(run)[table], FIGURES[figure])
+    if not {one, other} <= values.keys():
+        return None
+    most = most_of(FIGURES[figure], run.workload.load)
+    return Table(values, _error(run), most).ratio(one, other)
+
+
+def _error(run: Run) -> float:
+    """The share of the run's error that a case at a level has."""
+    return ERROR / (len(run.workload.case) * len(run.workload.load.levels))
 
 
 def measured_by_table(run: Run) -> dict[tuple[str, float], dict[str, list[Measurement]]]:

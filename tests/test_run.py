@@ -341,7 +341,9 @@ def test_a_run_says_when_too_few_cores_are_shared() -> None:
 
 
 def test_the_cores_that_a_server_used_are_told() -> None:
-    one = conditions(runs.a_run(levels=(10,), cases=("1 worker",)))[0]
+    run = runs.a_run(levels=(10,), cases=("1 worker",))
+    one = conditions(run)[0]
+    middle = sorted(each.rate for each in run.measurements if each.target == one.target)[1]
     assert one.target == "express/express"
     assert one.cores == pytest.approx(0.95)
-    assert one.per_core == pytest.approx(40_800 / 9.5)
+    assert one.per_core == pytest.approx(middle / 0.95)

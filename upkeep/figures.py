@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.figures import FIGURES, Row, rows_of
+from bench.figures import FIGURES, Row, ratio, rows_of
 from bench.words import figure_text
 from harness.errors import UsageError
 from harness.paths import ROOT
@@ -157,7 +157,11 @@ def _figure(words: str) -> str:
         base = options.get("per-result", result)
         case = options.get("per-case", options.get("case"))
         other = _row(base, options["per"], options.get("per-level", level), case)
-        return _ratio((value, low, high), _estimate(base, other, figure), "plain" not in options)
+        around = _ratio((value, low, high), _estimate(base, other, figure))
+        if base == result and (row.case, row.level) == (other.case, other.level):
+            found = ratio(published(result), (row.case, row.level), figure, server, other.target)
+            around = (found.value, found.low, found.high) if found else around
+        return _ratio_text(around, "plain" not in options)
     if "interval" in options and low is not None and high is not None:
         return f"{_text(value)} ({_text(low)} to {_text(high)})"
     return _text(value)
@@ -166,15 +170,21 @@ def _figure(words: str) -> str:
 _Interval = tuple[float | None, float | None, float | None]
 
 
-def _ratio(one: _Interval, other: _Interval, interval: bool) -> str:
-    """A ratio; its interval holds wherever both intervals hold."""
+def _ratio(one: _Interval, other: _Interval) -> tuple[float, float | None, float | None]:
+    """A ratio of figures that share no table; its interval holds wherever both intervals hold."""
     (value, low, high), (base, base_low, base_high) = one, other
     if value is None or not base:
         raise UsageError("there is no ratio to a figure that is over the timeout, or 0")
-    text = f"{value / base:.2f}"
-    if interval and low is not None and high is not None and base_low and base_high:
-        text += f" ({low / base_high:.2f} to {high / base_low:.2f})"
-    return text
+    if low is None or high is None or not base_low or not base_high:
+        return value / base, None, None
+    return value / base, low / base_high, high / base_low
+
+
+def _ratio_text(ratio: tuple[float, float | None, float | None], interval: bool) -> str:
+    value, low, high = ratio
+    if interval and low is not None and high is not None:
+        return f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return f"{value:.2f}"
 
 
 def _table(words: str) -> str:
