@@ -308,6 +308,16 @@ class Run(_Model):
     tries: list[Failure] = []
     """Turns that failed for a reason that is not the server's, and were tried again."""
 
+    @property
+    def hosts(self) -> list[str]:
+        """Other machines that took part."""
+        return sorted({*self.workers, *(info.address for info in self.servers.values())} - {""})
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """All its machines: figures of runs with the same place can be compared."""
+        return self.machine.model_dump_json(), *self.hosts
+
     @model_validator(mode="after")
     def _servers_and_cases_are_known(self) -> "Run":
         cases = {case.name for case in self.workload.case}

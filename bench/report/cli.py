@@ -47,7 +47,7 @@ def _named(name: str) -> Iterator[Run]:
     if not folder.is_dir():
         yield read(find(name))
         return
-    paths = sorted(folder.glob("*.json"))
+    paths = sorted([*folder.rglob("*.json"), *folder.rglob("*.json.gz")])
     if not paths:
         raise UsageError(f"there is no result in {folder}")
     yield from map(read, paths)
@@ -57,8 +57,7 @@ def newest(folder: Path) -> list[Run]:
     """The newest complete run of each workload, from each machine."""
     complete = [run for run in _readable(folder.glob("*.json")) if run.complete]
     found = {
-        (run.workload_name, run.machine.model_dump_json()): run
-        for run in sorted(complete, key=lambda run: run.started)
+        (run.workload_name, run.place): run for run in sorted(complete, key=lambda run: run.started)
     }
     if not found:
         raise UsageError(

@@ -9,7 +9,8 @@ from math import isfinite
 
 from bench.figures import Row
 from bench.report.section import Section
-from bench.result import Machine, ServerInfo
+from bench.report.wording import place_text
+from bench.result import ServerInfo
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Column:
 class Table:
     """The workloads that ran on one machine."""
 
-    machine: Machine
+    heading: str
     columns: list[Column]
 
     @cached_property
@@ -105,9 +106,8 @@ class Table:
 
 def tables_of(sections: Sequence[Section]) -> list[Table]:
     """A table for each machine: figures of different machines are never compared."""
-    found: dict[str, Table] = {}
+    found: dict[tuple[str, ...], Table] = {}
     for section in sections:
-        machine = section.run.machine
-        table = found.setdefault(machine.model_dump_json(), Table(machine, []))
+        table = found.setdefault(section.run.place, Table(place_text(section.run), []))
         table.columns.append(Column(section))
     return list(found.values())

@@ -20,7 +20,6 @@ from bench.report.section import Section
 from bench.report.style import MODELS, PAGE
 from bench.report.wording import (
     TIMES,
-    machine_text,
     share_text,
     times_name,
     value_text,
@@ -127,7 +126,6 @@ def _render(
         "colors": MODELS,
         "figures": FIGURES,
         "words": words,
-        "machine_text": machine_text,
         "commit_of": commit_of,
     }
     view = (_HERE / "view.js").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ import altair as alt
 
 from bench.report.overview import Table
 from bench.report.style import PICTURE
-from bench.report.wording import machine_text, share_text
+from bench.report.wording import share_text
 
 
 def draw_overview(table: Table) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def draw_overview(table: Table) -> dict[str, Any]:
     chart = alt.layer(cells, tied.transform_filter("datum.tied"), text).properties(
         width=alt.Step(110), height=alt.Step(22)
     )
-    subtitle = f"{machine_text(table.machine)}; green: the best, and those tied with it"
+    subtitle = f"{table.heading}; green: the best, and those tied with it"
     title = alt.TitleParams(
         "Speed relative to the best server of each workload",
         subtitle=subtitle,

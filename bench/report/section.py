@@ -10,7 +10,7 @@ from bench.caveats import caveats
 from bench.figures import Figure, Row, ranking, rows_of
 from bench.report.charts import Chart, charts_of
 from bench.report.values import Values, values_of
-from bench.report.wording import machine_text
+from bench.report.wording import place_text
 from bench.result import Measurement, Run
 
 _RESERVED = {"index", "behaviours"}
@@ -146,7 +146,7 @@ def sections_of(runs: Sequence[Run]) -> list[Section]:
         name, names = page, {other.name for other in sections}
         while name in names:
             name += "-again"
-        heading = machine_text(run.machine)
+        heading = place_text(run)
         if heading in [other.heading for other in sections if other.page == page]:
             heading += f" ({run.id})"
         rows = rows_of(run)

@@ -1,8 +1,8 @@
 """Names of figures and loads, which depend on the load model."""
 
 from bench.figures import Figure
-from bench.result import Machine
-from bench.words import figure_text
+from bench.result import Machine, Run
+from bench.words import figure_text, listed
 from bench.workload import OPEN, Model
 
 TIMES = {"p50": "median", "p99": "99th percentile", "p99_9": "99.9th percentile", "max": "longest"}
@@ -31,6 +31,11 @@ def machine_text(machine: Machine) -> str:
     """``2 cores, Intel Xeon, Debian 12``."""
     cores = f"{machine.cores} core{'s' if machine.cores > 1 else ''}"
     return f"{cores}, {machine.cpu}, {machine.system}"
+
+
+def place_text(run: Run) -> str:
+    """The machines of a run."""
+    return f"{machine_text(run.machine)}{f', with {listed(run.hosts)}' if run.hosts else ''}"
 
 
 def value_text(value: float, figure: Figure) -> str:
