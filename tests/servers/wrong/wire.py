@@ -133,9 +133,9 @@ class Connection:
             self.writer.close()
 
     async def loop(self) -> None:
-        if switched("response-delay") == "40 ms late":
-            own = self.writer.get_extra_info("socket")
-            own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
+        at_once = switched("response-delay") != "40 ms late"
+        own = self.writer.get_extra_info("socket")
+        own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, at_once)
         if Connection.open > 100:
             self.does("crowd", {"some refused": Closes, "some wait": Waits})
         while not self.stopping.is_set():
