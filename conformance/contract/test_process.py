@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -65,12 +66,10 @@ def test_bad_settings(controlled: Controlled, tmp_path: Path) -> None:
             stop(process, grace=0)
 
 
-_TWO_WORKERS = {"WORKERS": "2"}
-
-
-@pytest.fixture(scope="module")
-def two_workers(start_another: Start) -> Iterator[Controlled]:
-    with start_another(_TWO_WORKERS) as server:
+@contextmanager
+def _two_workers(start_another: Start) -> Iterator[Controlled]:
+    with start_another({"WORKERS": "2"}) as server:
+        right(server.ask("/index"))
         yield server
 
 
@@ -78,7 +77,7 @@ def two_workers(start_another: Start) -> Iterator[Controlled]:
 @catches("stops-never", "leaves-children")
 def test_stopping(start_another: Start, number: signal.Signals) -> None:
     """It ends in time despite an open connection, and leaves neither processes nor the port."""
-    with start_another(_TWO_WORKERS) as server, server.connect() as idle:
+    with _two_workers(start_another) as server, server.connect() as idle:
         right(idle.request(Request("/index")))
         processes = server.processes()
         os.kill(server.process.process.pid, number)
@@ -100,18 +99,19 @@ def _has_ended(process: psutil.Process) -> bool:
 
 
 @catches("workers-ignored", "workers-claimed-none")
-def test_workers(two_workers: Controlled) -> None:
+def test_workers(start_another: Start) -> None:
     """Both ways: WORKERS=2 starts two serving processes, or one if the manifest says so."""
+    with _two_workers(start_another) as server:
 
-    def count() -> int:
-        return len(_workers(two_workers.processes()))
+        def count() -> int:
+            return len(_workers(server.processes()))
 
-    wait_until(lambda: count() >= 2, timeout=5 if two_workers.deployment.workers else 0)
-    workers = count()
-    if two_workers.deployment.workers:
-        assert workers >= 2, f"WORKERS=2 starts {workers} worker process"
-    else:
-        assert workers == 1, f"workers = false, but WORKERS=2 starts {workers} worker processes"
+        wait_until(lambda: count() >= 2, timeout=5 if server.deployment.workers else 0)
+        workers = count()
+        if server.deployment.workers:
+            assert workers >= 2, f"WORKERS=2 starts {workers} worker process"
+        else:
+            assert workers == 1, f"workers = false, but WORKERS=2 starts {workers} worker processes"
 
 
 def _workers(processes: list[psutil.Process]) -> list[psutil.Process]:
@@ -120,24 +120,25 @@ def _workers(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 @catches("workers-unsupervised", "supervision-claimed-none")
-def test_a_killed_worker(two_workers: Controlled) -> None:
+def test_a_killed_worker(start_another: Start) -> None:
     """Both ways: it is replaced exactly if the manifest says that it is supervised."""
-    before = two_workers.processes()
-    supervised = two_workers.deployment.supervised
-    if len(before) == 1:
-        assert not supervised, "supervised = true, but WORKERS=2 starts a single process"
-        pytest.skip("a single process")
-    known = {process.pid for process in before}
-    _workers(before)[-1].kill()
+    with _two_workers(start_another) as server:
+        before = server.processes()
+        supervised = server.deployment.supervised
+        if len(before) == 1:
+            assert not supervised, "supervised = true, but WORKERS=2 starts a single process"
+            pytest.skip("a single process")
+        known = {process.pid for process in before}
+        _workers(before)[-1].kill()
 
-    def replaced() -> bool:
-        return bool(two_workers.pids() - known)
+        def replaced() -> bool:
+            return bool(server.pids() - known)
 
-    was_replaced = wait_until(replaced, timeout=10 if supervised else 3)
-    assert was_replaced == supervised, (
-        f"a killed worker is {'' if was_replaced else 'not '}replaced; "
-        f"the manifest says supervised = {str(supervised).lower()}"
-    )
+        was_replaced = wait_until(replaced, timeout=10 if supervised else 3)
+        assert was_replaced == supervised, (
+            f"a killed worker is {'' if was_replaced else 'not '}replaced; "
+            f"the manifest says supervised = {str(supervised).lower()}"
+        )
 
 
 @catches("closes-always", "keep-alive-claimed-none")
