@@ -108,6 +108,7 @@ TOOLCHAINS = {
             lambda: find_program("envsubst") is not None,
             ("gettext-base",),
         ),
+        Toolchain("ip", "ip", lambda: find_program("ip") is not None, ("iproute2",)),
         Toolchain(
             "c-compiler",
             "a C compiler and Python's headers",

@@ -20,6 +20,7 @@ from harness.paths import ROOT, TOOLS
 from harness.ports import accepts
 from harness.processes import spawn, stop, wait_until
 from harness.programs import find_program
+from harness.toolchains import require
 from harness.wheel import install_wheel
 from tests import distant
 from tests.namespaces import Host, network
@@ -58,6 +59,7 @@ SetEnv HOME={folder} PATH={folder}/bin:/usr/bin:/bin
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[dict[str, Host]]:
     """Three load hosts, a server, a database, and the host that runs the measurement."""
+    require(["ip"])
     install_wheel("locust", TOOLS / "locust")
     names = (*LOADS, "server", "database", "bench")
     with network(names) as made, ExitStack() as running:

@@ -100,7 +100,7 @@ KINDS = {
         "interrupted: these are the results so far",
     ),
     "bench": Kind(
-        ("bench", "text", "--quick", "--repeats", "9", "tornado"), runs("--connections"), "kept in"
+        ("bench", "text", "--quick", "--repeats", "9", "tornado"), runs("h2load"), "kept in"
     ),
     "build": Kind(("serve", "{slow}"), runs("sleep 300"), "building interrupted"),
 }
