@@ -22,7 +22,7 @@ WRONG = ROOT / "tests" / "servers" / "wrong"
 MEASURED = {"wrong-under-load", "rarely-short-under-load"}
 """Faults that only a benchmark can catch, as tests/test_bench.py shows."""
 
-_TOGETHER = 3
+_TOGETHER = 5
 """Files of checks that are proved in parallel, each with a server of its own."""
 
 
