@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import random
 import socket
+import time
 
 from harness.errors import UsageError
 
@@ -13,6 +14,8 @@ _LISTENERS = range(20_000, 32_000)
 _offsets = itertools.count(random.SystemRandom().randrange(len(_LISTENERS)))
 """Random start, so that two processes rarely get the same port. ``random`` itself will not do:
 Hypothesis seeds it with the same value in every process."""
+
+_ATTEMPTS = 6
 
 
 def free_port() -> int:
@@ -25,14 +28,20 @@ def free_port() -> int:
 
 
 def require_free(host: str, port: int) -> None:
-    """Refuse a port that is taken, or an address that is not this machine's."""
-    try:
-        _try_to_bind(host, port)
-    except OSError as error:
-        raise UsageError(
-            f"cannot listen on {host}:{port}: {(error.strerror or str(error)).lower()}; "
-            "set PORT (and HOST) to a free one"
-        ) from error
+    """Refuse a port that is still taken after a moment, or an address of another machine.
+
+    A process that another thread starts holds the sockets of this one until it runs its program.
+    """
+    for attempt in range(_ATTEMPTS, 0, -1):
+        try:
+            return _try_to_bind(host, port)
+        except OSError as error:
+            if attempt == 1:
+                raise UsageError(
+                    f"cannot listen on {host}:{port}: {(error.strerror or str(error)).lower()}; "
+                    "set PORT (and HOST) to a free one"
+                ) from error
+            time.sleep(0.1)
 
 
 def is_free(port: int) -> bool:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.timeout(1800)
 WRONG = ROOT / "tests" / "servers" / "wrong"
 PATIENCE = 2.5
 """Seconds of silence that count as no answer; the wrong server is fast."""
-_TOGETHER = 16
+_TOGETHER = 12
 """Wrong servers that are switched and asked at once."""
 
 Switch = tuple[str, str]
