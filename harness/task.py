@@ -4,7 +4,8 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from types import FrameType
 from typing import NoReturn, ParamSpec
@@ -83,6 +84,22 @@ def _interrupt(number: int, _: FrameType | None) -> NoReturn:
         processes.kill_all()
         os._exit(128 + number)
     raise Interrupt(number)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Defer signals that end the task until the end of the block (in the main thread only)."""
+    arrived: list[int] = []
+    before = {
+        number: signal.signal(number, lambda late, _: arrived.append(late)) for number in _SIGNALS
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for late in arrived:
+            os.kill(os.getpid(), late)
 
 
 def end_at_once_on_signals() -> None:

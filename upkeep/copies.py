@@ -1,18 +1,14 @@
 """Copies of a server to try a change on, and putting the change back all at once."""
 
-import os
 import shutil
-import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 
 from harness.catalog import Server
 from harness.errors import TaskError
 from harness.sources import source_files
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from harness.task import uninterrupted
+from harness.writing import drafted
 
 
 class Copy:
@@ -63,33 +59,6 @@ def _sources(folder: Path) -> list[Path]:
 
 def replace_all(files: Mapping[Path, bytes]) -> None:
     """Replace files together: an interrupted task has replaced none of them, or all."""
-    drafts = {path: path.with_name(f".{path.name}.new") for path in files}
-    try:
+    with drafted(files) as drafts, uninterrupted():
         for path, draft in drafts.items():
-            draft.write_bytes(files[path])
-            if path.exists():
-                shutil.copymode(path, draft)
-        with _uninterrupted():
-            for path, draft in drafts.items():
-                draft.replace(path)
-    finally:
-        for draft in drafts.values():
-            draft.unlink(missing_ok=True)
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Defer signals that end the task until the end of the block."""
-    arrived: list[signal.Signals] = []
-
-    def defer(number: int, _: FrameType | None) -> None:
-        arrived.append(signal.Signals(number))
-
-    before = {number: signal.signal(number, defer) for number in _SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for late in arrived:
-            os.kill(os.getpid(), late)
+            draft.replace(path)

@@ -11,7 +11,7 @@ from typing import Any
 from bench.result import Run
 from harness.paths import ROOT
 
-_FREE = {"command", "environment", "output", "warnings", "why", "limits"}
+_FREE = {"command", "environment", "output", "warnings", "why", "limits", "workers", "address"}
 """The fields whose text comes from the machine; the others are names that the run refers to."""
 _COMMON = {"root", "localhost", "user", "runner"}
 """Names that identify nobody."""
@@ -62,9 +62,10 @@ def without_identity(run: Run, identity: Identity) -> Run:
 
 
 def remains(run: Run, identity: Identity) -> list[str]:
-    """The paths and names that a result still contains."""
+    """The paths, names and addresses that a result still contains."""
     text = run.model_dump_json()
     words = {identity.checkout, identity.home} - {"/"}
     if identity.host not in _COMMON and len(identity.host) > 2:
         words.add(identity.host)
-    return sorted(word for word in words if re.search(rf"(?<![\w-]){re.escape(word)}\b", text))
+    found = {word for word in words if re.search(rf"(?<![\w-]){re.escape(word)}\b", text)}
+    return sorted(found | set(_ADDRESS.findall(text)))

@@ -2,21 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import comb
 from statistics import median
 
 import spec
 from bench import machine
-from bench.answers import WrongAnswer
+from bench.disturbed import Disturbed
 from bench.figures import FIGURES
 from bench.generators import prepare as prepare_generator
 from bench.measure import RunContext, measure
 from bench.plan import Turn, turns
 from bench.result import Measurement
+from bench.statistics import ERROR, alone
 from bench.workload import Case, Changes, Workload, load_workload, part_of
 from harness.catalog import Target
 from harness.console import say
-from harness.errors import TaskError, UsageError
+from harness.errors import TaskError
 from harness.locks import locked
 from harness.paths import RUN
 from harness.services import Services
@@ -24,7 +24,6 @@ from harness.services import Services
 PATHS = ("/index", "/mongo", "/agents")
 PAIRS = 7
 """The fewest pairs with which the intervals of three paths hold together at 95%."""
-_SURE = 0.95
 _SECONDS, _CONNECTIONS = 2, 16
 
 Progress = Callable[[str], None]
@@ -42,44 +41,33 @@ class Comparison:
     """The median of the pairs' ratios, after divided by before."""
     low: float
     high: float
-    """An interval for the median ratio, between two of the ordered ratios."""
+    """A 95% interval for the median ratio, together with those of the other paths; the lowest and
+    the highest ratio if there are too few pairs for that."""
+    is_interval: bool
     pairs: int
 
     @property
     def verdict(self) -> str:
-        """``less``, ``more``, or that the interval contains 1."""
+        """``less``, ``more``, or that neither is shown."""
+        if not self.is_interval:
+            return "too few pairs to tell"
         return "less" if self.high < 1 else "more" if self.low > 1 else "no difference shown"
-
-
-def confidence(pairs: int, intervals: int, rank: int = 1) -> float:
-    """The confidence that so many intervals hold together (Bonferroni).
-
-    Each is for a median, whatever the distribution, from the value of this rank to the one of the
-    same rank from above (Conover, Practical Nonparametric Statistics, 1999, section 3.2).
-    """
-    outside: float = sum(comb(pairs, below) for below in range(rank)) / 2**pairs
-    return max(0.0, 1 - intervals * 2 * outside)
-
-
-def rank_of(pairs: int, intervals: int) -> int:
-    """The rank that gives the narrowest intervals of 95%; 1 if there are too few pairs."""
-    ranks = range(1, pairs // 2 + 1)
-    return max((one for one in ranks if confidence(pairs, intervals, one) >= _SURE), default=1)
 
 
 def compare(
     path: str, before: Sequence[float], after: Sequence[float], intervals: int = 1
 ) -> Comparison:
-    """Compare pairs of measurements; so many intervals must hold together."""
-    ratios = sorted(new / old for old, new in zip(before, after, strict=True))
-    rank = rank_of(len(ratios), intervals)
+    """Compare pairs of measurements; so many intervals hold together (Bonferroni)."""
+    ratios = [new / old for old, new in zip(before, after, strict=True)]
+    found = alone(ratios, ERROR / intervals)
     return Comparison(
         path=path,
         before=median(before),
         after=median(after),
-        ratio=median(ratios),
-        low=ratios[rank - 1],
-        high=ratios[-rank],
+        ratio=found.value,
+        low=found.low,
+        high=found.high,
+        is_interval=found.kind == "interval",
         pairs=len(ratios),
     )
 
@@ -116,9 +104,7 @@ def _measured(turn: Turn, context: RunContext) -> Measurement:
     """Measure a turn, a second time if the machine disturbed the first."""
     try:
         return measure(turn, context)
-    except (WrongAnswer, UsageError):
-        raise
-    except TaskError as error:
+    except Disturbed as error:
         say(f"measuring again: {error}")
         return measure(turn, context)
 

@@ -4,14 +4,14 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 
-from bench.answers import WrongAnswer
+from bench.disturbed import Disturbed
 from conformance import records
 from conformance.prove import Proof
 from conformance.verdict import Verdict, keep, state_of
 from harness.build import build
 from harness.catalog import Server, Target
 from harness.console import progress_bar, say
-from harness.errors import TaskError, UsageError
+from harness.errors import UsageError
 from harness.scratch import scratch
 from harness.services import Services, backing_services
 from harness.toolchains import require
@@ -172,9 +172,7 @@ def _measure(found: Upgrade, old: Target, new: Target, backing: Services, pairs:
             found.figures = measure_pairs(
                 old, new, backing, pairs, lambda note: bar.update(task, note=note)
             )
-        except (WrongAnswer, UsageError):
-            raise
-        except TaskError as error:
+        except Disturbed as error:
             found.unmeasured = str(error)
 
 

@@ -7,7 +7,6 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.words import figure_text
-from upkeep.timing import confidence, rank_of
 from upkeep.upgrade import Changed, Moved, Upgrade
 
 _STYLES = {"risky": "bold red", "plain": "", "good": "green"}
@@ -85,8 +84,6 @@ def _figures(upgrade: Upgrade, console: Console) -> None:
     if not upgrade.figures:
         return
     pairs = upgrade.figures[0].pairs
-    several = len(upgrade.figures)
-    sure = confidence(pairs, several, rank_of(pairs, several))
     _heading(console, f"CPU time of the server per request, in {pairs} pairs of measurements")
     table = Table.grid(padding=_INDENT)
     for one in upgrade.figures:
@@ -99,8 +96,8 @@ def _figures(upgrade: Upgrade, console: Console) -> None:
         )
     console.print(table)
     console.print(
-        f"  in brackets: intervals that hold together at {sure:.0%}"
-        if sure >= 0.5
+        "  in brackets: 95% intervals, which hold together"
+        if upgrade.figures[0].is_interval
         else "  in brackets: the lowest and highest ratio, of too few pairs for an interval",
         style="dim",
     )
