@@ -108,8 +108,7 @@ class _Turn:
         # PostgreSQL adds a connection's counts when it closes: so read them after the server ends.
         counted = self.workload.load.requests is not None
         sources = self.ledger.used(warm, result, self._sequences(), counted=counted)
-        readable = not isinstance(server, Elsewhere) or server.has_memory
-        memory = Memory(rest=rest, peak=max(rest, peak.bytes)) if readable else None
+        memory = Memory(rest=rest, peak=max(rest, peak.bytes)) if tree.has_memory else None
         return self._measurement(
             started, environment, result, usage, sampler, memory, peak, sources
         )
@@ -203,7 +202,7 @@ class _Turn:
             databases, upstreams = self.ledger.databases, self.ledger.upstream
             trees = (tree, databases, upstreams)
             before = [one.cpu() for one in trees]
-            meter = Meter(tree.uses if isinstance(tree, Elsewhere) and tree.agent else None)
+            meter = Meter(tree.counts)
             own_before = time.process_time()
             result = self._generate(server, self._spec(server))
             machine, program = meter.use(), time.process_time() - own_before
@@ -213,12 +212,12 @@ class _Turn:
         peak.look()
         share = result.share
         away = result.workers_cpu * share
-        if isinstance(tree, Elsewhere) and tree.agent and not tree.is_here:
+        if tree.is_distant:
             away = (database + upstream + result.cpu + program) * share
         # Locust takes seconds to start and to end, in which this program observes too.
         loaded = sum(step.seconds for step in result.steps) or result.seconds
         usage = Usage(
-            server=None if isinstance(tree, Elsewhere) and not tree.agent else own * share,
+            server=own * share if tree.has_cpu else None,
             database=database * share if databases.roots else None,
             upstream=upstream * share if upstreams.roots else None,
             generator=result.cpu * share,

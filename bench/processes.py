@@ -2,12 +2,14 @@
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Protocol
 from urllib.parse import urlsplit
 
 import psutil
+
+from bench.pressure import Counts
 
 _INTERVAL = 0.5
 """The least seconds between two memory samples."""
@@ -18,7 +20,12 @@ _EVERY = 4
 
 
 class Tree:
-    """A program: its root processes and all their descendants."""
+    """A program of this machine: its root processes and all their descendants."""
+
+    has_cpu = has_memory = True
+    is_distant = False
+    counts: Callable[[], Counts] | None = None
+    """Reads the use of its machine, if that is not this one."""
 
     def __init__(self, *roots: psutil.Process) -> None:
         """Start from ``roots``."""

@@ -123,7 +123,9 @@ class Elsewhere:
         subject = Subject.at(url)
         self.url, self.host, self.port = subject.url, subject.host, subject.port
         self.agent = agent
-        self.is_here = is_loopback(subject.host)
+        self.has_cpu = agent is not None
+        self.is_distant = self.has_cpu and not is_loopback(subject.host)
+        self.counts = self._counts if agent else None
         self._threads: list[int] = []
         self.has_memory = agent is not None and agent.read().memory is not None
 
@@ -143,8 +145,7 @@ class Elsewhere:
         """The number of threads of each process, as last read."""
         return self._threads
 
-    def uses(self) -> Counts:
-        """The use of its whole machine so far."""
+    def _counts(self) -> Counts:
         assert self.agent
         return self.agent.read().machine
 
