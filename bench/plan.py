@@ -13,8 +13,6 @@ _OVERHEAD = 3.0
 _UNKNOWN = 10.0
 """The same for a load that ends by itself."""
 _STEPS = 8
-"""Loads that a search for the capacity takes, or so."""
-_STEPS = 8
 """The usual steps of a search for the capacity."""
 
 
@@ -77,8 +75,6 @@ def _turn(
 ) -> Turn:
     warmup = target.deployment.warmup if workload.warmup is None else workload.warmup
     load = workload.load.duration_of(level) or _UNKNOWN
-    if workload.load.model == "capacity":
-        load *= _STEPS
     if workload.load.model == "capacity":
         load *= _STEPS
     return Turn(order, target, case, level, repeat, warmup, _OVERHEAD + warmup + load)

@@ -16,8 +16,8 @@ from harness.processes import ending, spawn, stop
 
 CHECKS = ROOT / "conformance" / "contract"
 
-WAITING = (("availability", "process"), ("concurrency", "slow_api", "sleep"))
-"""Parts whose checks mostly wait: each group runs in parallel, on an instance of its own."""
+LAST = "availability"
+"""The part that puts the server through an outage."""
 
 _NOTHING_TO_RUN = 5
 """pytest's exit status if no check is selected."""
@@ -39,11 +39,10 @@ class Examination:
         self._ended = False
 
     def run(self, options: Sequence[str] = (), *, behaviours: bool = True) -> None:
-        """Run every check and ask every question, in parallel."""
+        """Run every check; beside that, on servers of their own, ask every question."""
         parts = sorted(path.stem.removeprefix("test_") for path in CHECKS.glob("test_*.py"))
-        waiting = {part for group in WAITING for part in group}
-        groups = (*WAITING, tuple(part for part in parts if part not in waiting))
-        commands = {group[0]: self._checks(group, options) for group in groups}
+        parts.sort(key=lambda part: part == LAST)
+        commands = {"checks": self._checks(parts, options)}
         if behaviours:
             commands["behaviours"] = [sys.executable, "-m", "conformance.behaviours", *self.where]
         with ThreadPoolExecutor(len(commands)) as pool:
@@ -83,7 +82,7 @@ class Examination:
             *(sys.executable, "-m", "pytest", *files, *self.where, "--capture=no"),
             *("--assert", "plain", "-p", "no:terminal", "-p", "no:cacheprovider"),
             *("-p", "pytest_timeout", "--timeout", "300"),
-            *(("-p", "schemathesis.pytest.plugin") if "schema" in parts else ()),
+            *("-p", "schemathesis.pytest.plugin"),
             *options,
         ]
 

@@ -114,17 +114,19 @@ def test_every_fault_is_claimed(proofs: list[Proof]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "check"),
+    ("deployment", "part", "check"),
     [
-        ("process", "test_keep_alive"),
-        ("concurrency", "test_a_slow_request_does_not_block_others"),
-        ("agents", "test_connections_come_from_a_pool"),
-        ("process", "test_a_killed_worker"),
-        ("process", "test_workers"),
+        ("denied", "process", "test_keep_alive"),
+        ("denied", "concurrency", "test_a_slow_request_does_not_block_others"),
+        ("denied", "agents", "test_connections_come_from_a_pool"),
+        ("denied", "process", "test_workers"),
+        ("unsupervised", "process", "test_a_killed_worker"),
     ],
 )
-def test_a_manifest_that_denies_a_feature_is_caught(tmp_path: Path, part: str, check: str) -> None:
+def test_a_manifest_that_denies_a_feature_is_caught(
+    tmp_path: Path, deployment: str, part: str, check: str
+) -> None:
     (tmp_path / "fault").write_text("")
-    status, output = suite(tmp_path, CHECKS / f"test_{part}.py", "denied", "-k", check)
+    status, output = suite(tmp_path, CHECKS / f"test_{part}.py", deployment, "-k", check)
     assert status == 1, output
     assert check in output

@@ -12,7 +12,7 @@ from math import floor
 
 import spec
 from conformance import memory
-from conformance.behaviours.lab import Lab, asks
+from conformance.behaviours.lab import Lab, asks, asks_several
 from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
 from conformance.subject import MODIFIED, Subject
 from harness.processes import wait_until
@@ -417,9 +417,7 @@ def file_cut_short(lab: Lab) -> str:
         )
 
 
-asks("file-memory", "files", lane="alone", control=True)(
-    partial(memory.for_one, _PHOTO, "/files/big.bin")
-)
-asks("file-memory-ten", "files", lane="alone", control=True)(
-    partial(memory.for_ten, _PHOTO, "/files/big.bin")
-)
+@asks_several("file-memory", "file-memory-ten", parts=("files",), lane="alone")
+def _memory(lab: Lab) -> dict[str, str]:
+    one, ten = memory.for_one_and_ten(lab, _PHOTO, "/files/big.bin")
+    return {"file-memory": one, "file-memory-ten": ten}

@@ -1,7 +1,7 @@
 """The group `gridfs`: how a server sends files from the database."""
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -73,13 +73,11 @@ def _stored(
             bucket.delete(id)
 
 
-def _memory(measure: Callable[[str, str, Lab], str], lab: Lab) -> str:
+@asks_several("gridfs-memory", "gridfs-memory-ten", parts=("gridfs",), lane="alone")
+def _memory(lab: Lab) -> dict[str, str]:
     with _stored(lab, "{}.bin", bytes(BIG)) as target:
-        return measure(_PHOTO, target, lab)
-
-
-asks("gridfs-memory", "gridfs", lane="alone", control=True)(partial(_memory, memory.for_one))
-asks("gridfs-memory-ten", "gridfs", lane="alone", control=True)(partial(_memory, memory.for_ten))
+        one, ten = memory.for_one_and_ten(lab, _PHOTO, target)
+    return {"gridfs-memory": one, "gridfs-memory-ten": ten}
 
 
 @asks_several("gridfs-missing-chunk", "gridfs-missing-end", parts=("gridfs",), lane="alone")

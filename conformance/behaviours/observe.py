@@ -30,13 +30,13 @@ __all__ = ["INQUIRIES", "Observation", "observe"]
 GROUPS = (routing, parameters, files, gridfs, connection, refusals, smuggling, databases, process)
 """Importing a group registers its questions."""
 
-_SERVERS: tuple[tuple[tuple[Lane, ...], int], ...] = (
-    (("wire", "process"), 1),
-    (("alone",), 1),
-    (("databases",), 2),
+_SERVERS: tuple[tuple[tuple[Lane, ...], ...], ...] = (
+    (("wire", "process"),),
+    (("alone",), ("databases",)),
+    (("databases",),),
 )
-"""The lanes that share a server, and the number of such servers. Questions of ``process`` start
-their own, and use the shared one only as a template."""
+"""For each server, the lanes that share it: at the same time, or one group after the other.
+Questions of ``process`` start their own, and use the shared one only as a template."""
 _TOGETHER: dict[Lane, int] = {"wire": 8, "alone": 1, "databases": 1, "process": 2}
 """Questions asked at once on each server. A deployment that serves one client at a time gets half
 as many servers for ``wire`` instead, and is asked one question at a time."""
@@ -85,21 +85,22 @@ def observe(
 
 
 _Queue = SimpleQueue[Inquiry]
-_Work = list[tuple[_Queue, int]]
-"""The questions for a server, and how many of each queue are asked at once."""
+_Work = list[list[tuple[_Queue, int]]]
+"""The questions for a server, group after group, and how many of each queue are asked at once."""
 
 
 def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[_Work]:
     """The work of each server."""
-    for shared, count in _SERVERS:
-        work = {lane: (lanes[lane], _TOGETHER[lane]) for lane in shared if lane in lanes}
-        if not concurrent and "wire" in work:
-            more = _TOGETHER["wire"] // 2 - 1
-            work["wire"] = lanes["wire"], 1
-            yield from [[work["wire"]]] * min(more, lanes["wire"].qsize() - 1)
-        if work:
-            most = max(queue.qsize() for queue, _ in work.values())
-            yield from [list(work.values())] * min(count, most)
+    together = _TOGETHER | ({} if concurrent else {"wire": 1})
+    for groups in _SERVERS:
+        work = [
+            [(lanes[lane], together[lane]) for lane in group if lane in lanes] for group in groups
+        ]
+        if any(work):
+            yield work
+    if not concurrent and "wire" in lanes:
+        more = _TOGETHER["wire"] // 2 - 1
+        yield from [[[(lanes["wire"], 1)]]] * min(more, lanes["wire"].qsize() - 1)
 
 
 def _work_on(another: Start, patience: float, work: _Work, report: Report) -> None:
@@ -108,9 +109,10 @@ def _work_on(another: Start, patience: float, work: _Work, report: Report) -> No
         with _starting:
             server = held.enter_context(another({}))
         lab = Lab(server, another, patience)
-        with ThreadPoolExecutor(len(work)) as pool:
-            for done in [pool.submit(_work, lab, queue, report, many) for queue, many in work]:
-                done.result()
+        for group in filter(None, work):
+            with ThreadPoolExecutor(len(group)) as pool:
+                for done in [pool.submit(_work, lab, queue, report, many) for queue, many in group]:
+                    done.result()
 
 
 def _work(lab: Lab, queue: _Queue, report: Report, together: int = 1) -> None:

@@ -6,7 +6,6 @@ import select
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from signal import SIGHUP, SIGINT, SIGTERM, Signals
 
 import psutil
@@ -28,41 +27,55 @@ INDEX = Request("/index")
 # Connections when a server stops
 
 
+_LONG = 4.0
+"""Seconds that a request takes: less than the usual grace of 5 s."""
+
+
 @contextmanager
-def _busy(lab: Lab, server: Instance, ms: int) -> Iterator[Connection]:
-    """A connection with a request of ``ms`` milliseconds in flight."""
-    with server.connect(timeout=ms / 1000 + lab.patience) as connection:
-        connection.send(Request(f"/sleep?ms={ms}").encode("x"))
+def _busy(lab: Lab, server: Instance) -> Iterator[Connection]:
+    """A connection with a long request in flight."""
+    with server.connect(timeout=_LONG + lab.patience) as connection:
+        connection.send(Request(f"/sleep?ms={_LONG * 1000:.0f}").encode("x"))
         assert server.accepts(connection, lab.patience), "it accepts no connection"
         time.sleep(0.5)
         yield connection
 
 
-def _in_flight(number: Signals, lab: Lab) -> str:
-    with serving(lab) as server, _busy(lab, server, 3000) as busy:
-        server.signal(number)
-        try:
-            return "finished" if busy.receive().status == 200 else "an error"
-        except FAILED:
-            return "cut"
+def _fate(busy: Connection) -> str:
+    try:
+        return "finished" if busy.receive().status == 200 else "an error"
+    except FAILED:
+        return "cut"
 
 
-@asks("stopping-new-connection", "sleep", lane="process")
-def _stopping_new_connection(lab: Lab) -> str:
+@asks("sigint-in-flight", "sleep", lane="process")
+def _sigint_in_flight(lab: Lab) -> str:
+    with serving(lab) as server, _busy(lab, server) as busy:
+        server.signal(SIGINT)
+        return _fate(busy)
+
+
+@asks_several("sigterm-in-flight", "stopping-new-connection", parts=("sleep",), lane="process")
+def _sigterm(lab: Lab) -> dict[str, str]:
     """A long request keeps the server from ending at once."""
-    with serving(lab) as server, _busy(lab, server, 5000) as busy:
+    with serving(lab) as server, _busy(lab, server) as busy:
         server.signal(SIGTERM)
-        time.sleep(2.5)
-        if server.has_ended or select.select([busy.socket], [], [], 0)[0]:
-            return "ends at once"
-        try:
-            with server.connect(timeout=2.5 + lab.patience) as late:
-                served = late.request(INDEX).status == 200
-        except ConnectionRefusedError:
-            return "refused"
-        except FAILED:
-            served = False
-        return "accepted and served" if served else "accepted and left"
+        time.sleep(_LONG / 2)
+        new = _new_connection(lab, server, busy)
+        return {"sigterm-in-flight": _fate(busy), "stopping-new-connection": new}
+
+
+def _new_connection(lab: Lab, server: Instance, busy: Connection) -> str:
+    if server.has_ended or select.select([busy.socket], [], [], 0)[0]:
+        return "ends at once"
+    try:
+        with server.connect(timeout=_LONG / 2 + lab.patience) as late:
+            served = late.request(INDEX).status == 200
+    except ConnectionRefusedError:
+        return "refused"
+    except FAILED:
+        served = False
+    return "accepted and served" if served else "accepted and left"
 
 
 @asks("stopping-idle-connection", lane="process")
@@ -88,10 +101,6 @@ def _status(number: Signals, server: Instance) -> str:
     if status in (-number, 128 + number):
         return "the signal's"
     return "0" if status == 0 else "another"
-
-
-for _number in (SIGTERM, SIGINT):
-    asks(f"{_number.name.lower()}-in-flight", "sleep", lane="process")(partial(_in_flight, _number))
 
 
 @asks("sighup", lane="process")

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 import spec
+from conformance.address import with_database
 from conformance.events import emit
 from conformance.subject import EXAMPLES, Controlled, Start, Subject, start
 from harness.catalog import find_target
 from harness.errors import TaskError
+from harness.ports import free_port
 from harness.processes import ending
 from harness.scratch import scratch
 from harness.services import backing_services
@@ -78,6 +80,19 @@ def start_another(running: tuple[Subject, Start | None]) -> Start:
     """Starts another instance of the deployment with other settings."""
     assert running[1] is not None
     return running[1]
+
+
+@pytest.fixture(scope="session")
+def lacking(start_another: Start, controlled: Controlled) -> Iterator[Controlled]:
+    """The server on databases without its documents and tables, and without an upstream."""
+    services = controlled.services
+    settings = {
+        "MONGODB_URL": with_database(services.mongodb_url, "refservers_empty"),
+        "DATABASE_URL": with_database(services.database_url, "postgres"),
+        "SLOW_API_URL": f"http://127.0.0.1:{free_port()}/",
+    }
+    with start_another(settings) as server:
+        yield server
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

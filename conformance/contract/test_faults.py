@@ -1,39 +1,22 @@
 """A missing document is a 404; an internal error is a 500 without details."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pymongo
 import pytest
 from pymongo.errors import OperationFailure
 
-from conformance.address import with_database
 from conformance.expect import problem
 from conformance.faults import catches
 from conformance.needs import control, serves
-from conformance.subject import Controlled, Start
+from conformance.subject import Controlled
 
 pytestmark = [control, serves("mongo", "agents", "gridfs")]
 
 
-@pytest.fixture(scope="module")
-def lacking(start_another: Start, controlled: Controlled) -> Iterator[Controlled]:
-    """The server on databases without its documents and tables."""
-    services = controlled.services
-    settings = {
-        "MONGODB_URL": with_database(services.mongodb_url, _EMPTY),
-        "DATABASE_URL": with_database(services.database_url, "postgres"),
-    }
-    with start_another(settings) as server:
-        yield server
-
-
-_EMPTY = "refservers_empty"
-
-
 @catches("missing-document-500")
 def test_a_missing_document(lacking: Controlled) -> None:
-    with pymongo.MongoClient[Any](with_database(lacking.services.mongodb_url, _EMPTY)) as client:
+    with pymongo.MongoClient[Any](lacking.process.environment["MONGODB_URL"]) as client:
         try:
             client.get_default_database().articles.find_one()
         except OperationFailure as error:

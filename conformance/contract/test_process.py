@@ -120,14 +120,14 @@ def _workers(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 @catches("workers-unsupervised", "supervision-claimed-none")
-def test_a_killed_worker(start_another: Start) -> None:
+def test_a_killed_worker(controlled: Controlled, start_another: Start) -> None:
     """Both ways: it is replaced exactly if the manifest says that it is supervised."""
+    deployment, supervised = controlled.deployment, controlled.deployment.supervised
+    if not deployment.workers:  # which test_workers proves
+        assert not supervised, "supervised = true, but workers = false"
+        pytest.skip("a single process")
     with _two_workers(start_another) as server:
         before = server.processes()
-        supervised = server.deployment.supervised
-        if len(before) == 1:
-            assert not supervised, "supervised = true, but WORKERS=2 starts a single process"
-            pytest.skip("a single process")
         known = {process.pid for process in before}
         _workers(before)[-1].kill()
 

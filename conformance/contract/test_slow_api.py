@@ -11,8 +11,7 @@ import pytest
 from conformance.expect import holds, problem, right, same
 from conformance.faults import catches
 from conformance.needs import control, serves
-from conformance.subject import Controlled, Start
-from harness.ports import free_port
+from conformance.subject import Controlled
 
 pytestmark = [serves("slow_api"), control]
 
@@ -94,7 +93,6 @@ def test_an_upstream_that_is_late(controlled: Controlled, upstream: Upstream) ->
 
 
 @catches("upstream-refusal-500")
-def test_an_upstream_that_refuses(start_another: Start) -> None:
-    with start_another({"SLOW_API_URL": f"http://127.0.0.1:{free_port()}/"}) as other:
-        problem(other.ask("/slow_api?calls=2&ms=0"), 502, 504)
-        right(other.ask("/index"))
+def test_an_upstream_that_refuses(lacking: Controlled) -> None:
+    problem(lacking.ask("/slow_api?calls=2&ms=0"), 502, 504)
+    right(lacking.ask("/index"))
