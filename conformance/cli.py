@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from conformance.prove import Proof, TargetOrUrl
+from conformance.prove import JOBS, Proof, TargetOrUrl
 from conformance.report import as_json, show, write_junit
 from conformance.subject import Subject
 from harness.catalog import find_targets, require_all
@@ -24,7 +24,7 @@ from harness.writing import prepare_file
 @click.option("--json", "to_json", is_flag=True, help="Print JSON instead of the matrix.")
 @click.option("--junit", type=click.Path(path_type=Path), help="Also write JUnit XML to this file.")
 @click.option("-k", "expression", help="Run only matching checks (as pytest's -k).")
-@click.option("-j", "--jobs", default=2, show_default=True, help="Deployments tested at once.")
+@click.option("-j", "--jobs", default=JOBS, show_default=True, help="Deployments tested at once.")
 @reports_errors
 def main(
     names: tuple[str, ...],

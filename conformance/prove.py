@@ -1,5 +1,6 @@
 """Runs the suite on several servers, shows progress, and keeps the verdicts."""
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +18,9 @@ from harness.errors import TaskError
 from harness.paths import ROOT
 from harness.scratch import scratch
 from spec.behaviours import questions
+
+JOBS = len(os.sched_getaffinity(0)) + 1
+"""Deployments tested at once: their checks mostly wait."""
 
 TargetOrUrl = Target | str
 """A deployment to start, or the address of a running server."""
@@ -36,7 +40,7 @@ class Proof:
         self.options, self.recording, self.trial = list(options), record, trial
         self.verdicts: list[Verdict] = []
 
-    def run(self, subjects: Sequence[TargetOrUrl], jobs: int = 2) -> list[Verdict]:
+    def run(self, subjects: Sequence[TargetOrUrl], jobs: int = JOBS) -> list[Verdict]:
         """Examine servers, ``jobs`` at once; services must be running.
 
         Verdicts on deployments are kept, unless options leave checks out. Ctrl-C stops running

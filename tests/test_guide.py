@@ -25,7 +25,7 @@ STEP = re.compile(
 
 CHECKS = (
     ".venv/bin/python -m pytest --quiet -p no:cacheprovider "
-    "tests/test_new.py tests/test_servers.py -k '(starlette or readme) and not keeps'"
+    "tests/test_new.py tests/test_all_servers.py -k '(starlette or readme) and not keeps'"
 )
 """The project's tests of the files of a server."""
 

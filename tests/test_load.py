@@ -99,11 +99,14 @@ def test_a_closed_load_without_failures(tmp_path: Path, port: int) -> None:
 
 
 def test_a_server_that_closes_each_connection(tmp_path: Path, port: int) -> None:
-    """After which h2load opens another, also after its end: then it has to be stopped."""
+    """After which h2load opens another, also after its end: then it has to be stopped.
+
+    A client that is about to do so can have a request on each connection.
+    """
     result = put(tmp_path, port, "/closing", duration=2.0)
     assert result.errors == Errors()
     assert result.requests > 10
-    assert 0 <= result.attempts - result.requests <= 10
+    assert 0 <= result.attempts - result.requests <= 2 * 10
 
 
 def test_no_server_to_connect_to(tmp_path: Path) -> None:

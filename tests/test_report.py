@@ -127,9 +127,11 @@ def test_without_names_it_shows_the_newest_complete_runs(
     site = tmp_path / "other"
     named = CliRunner().invoke(main, ["run-1", "run-3", "--site", str(site)])
     assert named.exit_code == 0, named.output
-    both = (site / "text.html").read_text()
+    both = (site / "results" / "text.html").read_text()
     assert "run-1" in both
     assert "run-3" in both
+    assert 'href="../behaviours.html"' in both
+    assert (site / "behaviours.html").exists()
 
 
 def test_the_overview_compares_servers_of_one_machine() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from bench import result
+from bench.report.behaviours import BEHAVIOURS
 from bench.report.files import write_report
 from bench.result import Run, find, read
 from harness.console import say
@@ -20,7 +21,8 @@ from harness.task import reports_errors
     "--site",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write into this folder, to publish it: without PNG files, beside what it has.",
+    help="Write results/ and behaviours.html into this folder, to publish it: without PNG files, "
+    "beside what it has.",
 )
 @click.option(
     "--code",
@@ -38,8 +40,11 @@ def main(results: tuple[str, ...], site: Path | None, code: str | None) -> None:
     if code and not code.startswith("https://"):
         raise UsageError(f"--code {code}: give an address that starts with https://")
     runs = [run for name in results for run in _named(name)] or newest(result.RESULTS)
-    folder = CALLER / site if site else result.RESULTS / "report"
-    click.echo(write_report(runs, folder, code=code, png=site is None))
+    if site:
+        folder, behaviours = CALLER / site / "results", f"../{BEHAVIOURS}"
+    else:
+        folder, behaviours = result.RESULTS / "report", BEHAVIOURS
+    click.echo(write_report(runs, folder, behaviours=behaviours, code=code, png=not site))
 
 
 def _named(name: str) -> Iterator[Run]:

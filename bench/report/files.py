@@ -19,6 +19,7 @@ from bench.report.values import of_figure
 from bench.result import Run
 from harness.console import progress_bar
 from harness.errors import UsageError
+from harness.writing import write_whole
 
 PAGE = "index.html"
 DATA = "data"
@@ -28,20 +29,27 @@ _OURS = "reference-servers "
 
 
 def write_report(
-    runs: Sequence[Run], folder: Path, *, code: str | None = None, png: bool = False
+    runs: Sequence[Run],
+    folder: Path,
+    *,
+    behaviours: str = BEHAVIOURS,
+    code: str | None = None,
+    png: bool = False,
 ) -> Path:
     """Write the report into a folder, beside other files in it; return the path of the overview.
 
-    ``code`` is the address of the repository, for links to the measured commit; without it, code
-    is linked in this clone. The files of an earlier report are replaced once all are written.
+    ``behaviours`` is the place of their page, relative to the folder. ``code`` is the address of
+    the repository, for links to the measured commit; without it, code is linked in this clone. The
+    files of an earlier report are replaced once all are written.
     """
     folder = folder.resolve()
-    _require_ours(folder)
+    _require_ours(folder, behaviours)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
         new, old = Path(scratch, "new"), Path(scratch, "old")
         (new / DATA).mkdir(parents=True)
-        _fill(new, sections_of(runs), Code(folder, code), png=png)
+        answers = behaviours_page()
+        _fill(new, sections_of(runs), Code(folder, code), behaviours, png=png)
         for page in folder.glob("*.html"):
             if _is_ours(page, GENERATOR):
                 page.unlink()
@@ -49,14 +57,17 @@ def write_report(
             (folder / DATA).rename(old)
         for path in new.iterdir():
             path.replace(folder / path.name)
+        write_whole(folder / behaviours, answers)
     return folder / PAGE
 
 
-def _fill(folder: Path, sections: Sequence[Section], code: Code, *, png: bool) -> None:
+def _fill(
+    folder: Path, sections: Sequence[Section], code: Code, behaviours: str, *, png: bool
+) -> None:
     data = folder / DATA
     tables = tables_of(sections)
-    pages = {PAGE: overview_page(tables), BEHAVIOURS: behaviours_page()}
-    pages |= workload_pages(sections, code, png=png)
+    pages = {PAGE: overview_page(tables, behaviours)}
+    pages |= workload_pages(sections, code, behaviours, png=png)
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     (data / VEGA).write_text(vega(), encoding="utf-8")
@@ -97,14 +108,14 @@ def _numbered(svg: str) -> str:
     return _COUNTED.sub(lambda found: numbers[found[0]], svg)
 
 
-def _require_ours(folder: Path) -> None:
+def _require_ours(folder: Path, behaviours: str) -> None:
     """Raise if files would be overwritten that are not of an earlier report."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is not a folder")
     page = folder / PAGE
     if _is_ours(page):
         return
-    for path in (page, folder / DATA, folder / BEHAVIOURS):
+    for path in (page, folder / DATA, folder / behaviours):
         if path.exists():
             raise UsageError(f"{path} is not a report's: give another folder with --site")
 

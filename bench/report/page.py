@@ -58,8 +58,8 @@ _BESIDE: dict[Kind, tuple[str, str]] = {
 """What a figure has beside it: in the head of its column, and explained."""
 
 
-def overview_page(tables: Sequence[Table]) -> str:
-    """The page that shows servers by workloads."""
+def overview_page(tables: Sequence[Table], behaviours: str) -> str:
+    """The page that shows servers by workloads; ``behaviours`` is the link to their page."""
     sections = [column.section for table in tables for column in table.columns]
     values = {
         "tables": tables,
@@ -69,21 +69,24 @@ def overview_page(tables: Sequence[Table]) -> str:
         "value_text": value_text,
         "head_of": _head_of,
     }
-    return _render("overview", sections, values, sections)
+    return _render("overview", sections, values | {"behaviours": behaviours}, sections)
 
 
-def workload_pages(sections: Sequence[Section], code: Code, *, png: bool) -> dict[str, str]:
+def workload_pages(
+    sections: Sequence[Section], code: Code, behaviours: str, *, png: bool
+) -> dict[str, str]:
     """The page of each workload, by file name."""
     found: dict[str, list[Section]] = {}
     for section in sections:
         found.setdefault(section.page, []).append(section)
     return {
-        f"{name}.html": _workload_page(own, sections, code, png=png) for name, own in found.items()
+        f"{name}.html": _workload_page(own, sections, code, behaviours, png=png)
+        for name, own in found.items()
     }
 
 
 def _workload_page(
-    sections: Sequence[Section], every: Sequence[Section], code: Code, *, png: bool
+    sections: Sequence[Section], every: Sequence[Section], code: Code, behaviours: str, *, png: bool
 ) -> str:
     specs: dict[str, Any] = {}
     drawn = {}
@@ -95,6 +98,7 @@ def _workload_page(
             drawn[section.picture(chart)] = name
     values = {
         "sections": sections,
+        "behaviours": behaviours,
         "code": code,
         "png": png,
         "vega": VEGA,

@@ -139,8 +139,8 @@ class Server:
             body = b"Hello, world!"
         if fault("wrong-under-load") and Connection.open > 20:
             body = b"Hello, World?"
-        if fault("rarely-short-under-load") and Connection.open > 20 and random.random() < 0.002:
-            body = body[:-1]
+        if fault("rarely-short-under-load") and Connection.open > 20 and random.random() < 0.02:
+            body = body[:1]
         return answer(200, "text/plain" if fault("index-bare-type") else TEXT, body)
 
     async def json(self, request: Request, members: list[tuple[str, str]]) -> Response:

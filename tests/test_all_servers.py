@@ -1,6 +1,10 @@
-"""Every server of the repository keeps the contract and behaves as recorded."""
+"""Every server of the repository keeps the contract and behaves as recorded.
+
+This file is the first of all: tests that measure need the verdicts.
+"""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -54,10 +58,14 @@ def test_every_server_keeps_the_contract(tmp_path: Path) -> None:
 
 
 def test_servers_pass_their_own_checks() -> None:
-    done = run("check", timeout=900)
-    assert done.returncode == 0, done.stderr
+    """Play's take as long as those of all others together."""
+    others = [name for name in find_servers() if name != "play"]
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda names: run("check", *names, timeout=900), [["play"], others]))
+    shown = "".join(done.stdout for done in both)
+    assert [done.stderr for done in both if done.returncode] == []
     for name in ("aiohttp", "eventmachine", "express", "fastapi", "play"):
-        assert f"ok      {name}" in done.stdout
+        assert f"ok      {name}" in shown
 
 
 def test_a_change_to_a_server_ends_its_verdict() -> None:
