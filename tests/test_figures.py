@@ -1,9 +1,11 @@
 """Figures in texts come from published results."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from harness.catalog import find_servers
 from harness.errors import UsageError
 from harness.paths import ROOT
 from tests.runs import a_run
@@ -22,6 +24,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "reference" / "box"
     folder.mkdir(parents=True)
     (folder / "text.json.gz").write_bytes(pack(a_run()))
+    (folder / "short.json.gz").write_bytes(pack(a_run("short", cases=("1 worker",))))
     monkeypatch.setattr(reference, "REFERENCE", folder.parent)
     reference.published.cache_clear()
     return tmp_path / "page.md"
@@ -66,6 +69,19 @@ def test_a_table_is_filled_in(page: Path) -> None:
     assert check(page, strict=True) == []
 
 
+def test_a_summary_is_filled_in(page: Path) -> None:
+    page.write_text("<!-- summary: box cpu short:200 -->\n<!-- /summary -->\n")
+    update(page)
+    lines = page.read_text().splitlines()
+    assert lines[1:3] == [
+        "| Server | Lines | `/index` | Risky behaviours |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    (express,) = (line for line in lines if line.startswith("| [express](node/express) |"))
+    assert re.fullmatch(r".* \| \d+ \| 234 \| \d+ \|", express)
+    assert len(lines) == 4 + len(find_servers())
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -73,7 +89,10 @@ def test_a_table_is_filled_in(page: Path) -> None:
         (ONE.format("express/express", "speed"), "no figure 'speed', only rate, "),
         (ONE.format("express/cluster", "rate"), "no express/cluster at level 200"),
         ('box/text express/express 20 rate case="1 worker"', "nothing at level 20"),
-        ("box/json express/express 200 rate", "no published result 'box/json', only box/text"),
+        (
+            "box/json express/express 200 rate",
+            "no published result 'box/json', only box/short, ",
+        ),
         (ONE.format("express/express", "rate") + " median", "unknown option 'median'"),
         ("box/text express/express", "4 words are needed"),
     ],

@@ -148,7 +148,7 @@ def figures(only_check: bool) -> None:
     """Write the figures in README.md and docs/ from the published results.
 
     A figure stands between <!-- figure: MACHINE/WORKLOAD SERVER LEVEL FIGURE --> and
-    <!-- /figure -->; upkeep/figures.py has the options. With --check, exit status 1 if a figure
+    <!-- /figure -->; upkeep/cells.py has the options. With --check, exit status 1 if a figure
     differs, or if docs/ has one that comes from no result.
     """
     if not only_check:

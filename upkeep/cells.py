@@ -1,0 +1,195 @@
+"""What stands between the comments of :mod:`upkeep.figures`.
+
+A figure::
+
+    <!-- figure: MACHINE/WORKLOAD SERVER/DEPLOYMENT LEVEL FIGURE -->1,234<!-- /figure -->
+
+FIGURE is one of :data:`bench.figures.FIGURES`. Options follow it: ``interval`` adds the interval;
+``case="2 workers"`` names a case, if there are several; ``per=SERVER/DEPLOYMENT`` gives the ratio
+to another server, with its interval (``plain`` leaves that out), and ``per-result=``,
+``per-level=`` and ``per-case=`` say where that one was measured, if elsewhere.
+
+A table of all servers at a level, by falling rate, with the options ``case=`` and ``servers=A,B``::
+
+    <!-- table: MACHINE/WORKLOAD LEVEL FIGURE,FIGURE -->
+    <!-- /table -->
+
+A summary: each server's first deployment, its lines of code, a figure of several workloads, and its
+risky behaviours::
+
+    <!-- summary: MACHINE FIGURE WORKLOAD:LEVEL WORKLOAD:LEVEL -->
+    <!-- /summary -->
+"""
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from bench.figures import FIGURES, Row, ratio, rows_of
+from bench.report.behaviours import risks
+from bench.words import figure_text
+from harness.catalog import find_servers
+from harness.errors import UsageError
+from harness.lines import count_lines
+from upkeep.reference import published
+
+
+def _figure(words: str) -> str:
+    given, options = _words(
+        words, 4, {"interval", "plain"}, "per per-result per-level per-case case"
+    )
+    result, server, level, figure = given
+    row = _row(result, server, level, options.get("case"))
+    value, low, high = _estimate(result, row, figure)
+    if "per" in options:
+        base = options.get("per-result", result)
+        case = options.get("per-case", options.get("case"))
+        other = _row(base, options["per"], options.get("per-level", level), case)
+        around = _ratio((value, low, high), _estimate(base, other, figure))
+        if base == result and (row.case, row.level) == (other.case, other.level):
+            found = ratio(published(result), (row.case, row.level), figure, server, other.target)
+            around = (found.value, found.low, found.high) if found else around
+        return _ratio_text(around, "plain" not in options)
+    if "interval" in options and low is not None and high is not None:
+        return f"{_text(value)} ({_text(low)} to {_text(high)})"
+    return _text(value)
+
+
+_Interval = tuple[float | None, float | None, float | None]
+
+
+def _ratio(one: _Interval, other: _Interval) -> tuple[float, float | None, float | None]:
+    """A ratio of figures that share no table; its interval holds wherever both intervals hold."""
+    (value, low, high), (base, base_low, base_high) = one, other
+    if value is None or not base:
+        raise UsageError("there is no ratio to a figure that is over the timeout, or 0")
+    if low is None or high is None or not base_low or not base_high:
+        return value / base, None, None
+    return value / base, low / base_high, high / base_low
+
+
+def _ratio_text(ratio: tuple[float, float | None, float | None], interval: bool) -> str:
+    value, low, high = ratio
+    if interval and low is not None and high is not None:
+        return f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return f"{value:.2f}"
+
+
+def _table(words: str) -> str:
+    (result, level, names), options = _words(words, 3, set(), "case servers")
+    figures = names.split(",")
+    rows = _rows(result, level, options.get("case"))
+    if "servers" in options:
+        known = {row.target: row for row in rows}
+        if unknown := [name for name in options["servers"].split(",") if name not in known]:
+            raise UsageError(f"{result} has no {unknown[0]} at {level}")
+        rows = [known[name] for name in options["servers"].split(",")]
+    lines = []
+    for row in rows:
+        cells = []
+        for name in figures:
+            value, low, high = _estimate(result, row, name)
+            around = "" if low is None or high is None else f" ({_text(low)} to {_text(high)})"
+            cells.append(_text(value) + around)
+        lines.append([row.target, *cells])
+    return _rendered(["Server", *map(_title, figures)], lines)
+
+
+def _summary(words: str) -> str:
+    machine, figure, *columns = words.split()
+    if not columns:
+        raise UsageError(f"{words}: a machine, a figure and workloads are needed")
+    _known(figure)
+    measured, heads = [], ["Server", "Lines"]
+    for column in columns:
+        workload, _, level = column.partition(":")
+        name = f"{machine}/{workload}"
+        measured.append((name, {row.target: row for row in _rows(name, level, None)}))
+        heads.append(f"`{published(name).workload.paths[0].partition('?')[0]}`")
+    risky = risks()
+    lines = []
+    for server in find_servers().values():
+        target = f"{server.name}/{server.manifest.deployment[0].name}"
+        figures = [
+            _text(_estimate(name, rows[target], figure)[0]) if target in rows else ""
+            for name, rows in measured
+        ]
+        link = f"[{server.name}]({server.folder.parent.name}/{server.name})"
+        lines.append([link, str(count_lines(server)), *figures, str(risky.get(target, ""))])
+    return _rendered([*heads, "Risky behaviours"], lines)
+
+
+def _rendered(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table whose first column has names, the others numbers."""
+    aligned = ["---", *("---:" for _ in heads[1:])]
+    return "\n" + "\n".join(f"| {' | '.join(line)} |" for line in (heads, aligned, *lines)) + "\n"
+
+
+def _title(name: str) -> str:
+    figure = _known(name)
+    return f"{FIGURES[figure].title}, {FIGURES[figure].unit}"
+
+
+def _words(text: str, count: int, flags: set[str], names: str) -> tuple[list[str], dict[str, str]]:
+    """The positional words of a marker, and its options."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"{text}: {error}") from error
+    given, options = words[:count], {}
+    for word in words[count:]:
+        name, equals, value = word.partition("=")
+        if not (name in names.split() if equals else name in flags):
+            raise UsageError(f"{text}: unknown option {word!r}")
+        options[name] = value
+    if len(given) < count:
+        raise UsageError(f"{text}: {count} words are needed, as upkeep/cells.py explains")
+    return given, options
+
+
+def _known(figure: str) -> str:
+    if figure not in FIGURES:
+        raise UsageError(f"there is no figure {figure!r}, only {', '.join(FIGURES)}")
+    return figure
+
+
+def _rows(result: str, level: str, case: str | None) -> list[Row]:
+    """The rows of a published result, at one level in one case."""
+    run = published(result)
+    cases = [one.name for one in run.workload.case]
+    if case is None and len(cases) > 1:
+        raise UsageError(f"{result} has several cases: add case=… of {', '.join(cases)}")
+    at = [row for row in rows_of(run) if f"{row.level:g}" == level]
+    found = [row for row in at if row.case == (case or cases[0])]
+    if not found:
+        raise UsageError(f"{result} has nothing at level {level} in case {case or cases[0]!r}")
+    return found
+
+
+def _row(result: str, server: str, level: str, case: str | None) -> Row:
+    for row in _rows(result, level, case):
+        if row.target == server:
+            return row
+    raise UsageError(f"{result} has no {server} at level {level}")
+
+
+def _estimate(result: str, row: Row, figure: str) -> _Interval:
+    """A figure with its interval; no value if it is over the timeout."""
+    _known(figure)
+    found = row.estimates.get(figure)
+    if found is not None:
+        return row.value(figure), found.low, found.high
+    if FIGURES[figure].unit == "ms":
+        return None, None, None
+    raise UsageError(f"{result} has no {figure}")
+
+
+def _text(value: float | None) -> str:
+    return "over the timeout" if value is None else figure_text(value)
+
+
+KINDS: Mapping[str, Callable[[str], str]] = {
+    "figure": _figure,
+    "table": _table,
+    "summary": _summary,
+}
+"""The text for the words of each kind of comment; raises :class:`UsageError` if there is none."""
