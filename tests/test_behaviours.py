@@ -22,6 +22,8 @@ pytestmark = pytest.mark.timeout(1800)
 WRONG = ROOT / "tests" / "servers" / "wrong"
 PATIENCE = 2.5
 """Seconds of silence that count as no answer; the wrong server is fast."""
+LONGEST_START = 20.0
+"""Seconds after which the wrong server is one that serves nothing."""
 _TOGETHER = 12
 """Wrong servers that are switched and asked at once."""
 
@@ -73,7 +75,12 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
         for answer in question.answers:
             queue.put((id, answer))
     target = find_target(f"{WRONG}/wrong")
-    with backing_services() as backing, ThreadPoolExecutor(_TOGETHER) as pool:
+    with (
+        pytest.MonkeyPatch.context() as patched,
+        backing_services() as backing,
+        ThreadPoolExecutor(_TOGETHER) as pool,
+    ):
+        patched.setattr("conformance.behaviours.instance.START", LONGEST_START)
         benches = [Bench(target, backing, folder / str(number)) for number in range(_TOGETHER)]
         found = pool.map(lambda bench: dict(bench.ask_all(queue)), benches)
         return {switch: answer for each in found for switch, answer in each.items()}
