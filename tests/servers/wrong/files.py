@@ -493,4 +493,5 @@ class Load:
         self.held = b"x" * (megabytes << 20)
 
     async def __aexit__(self, *_: object) -> None:
+        self.files.loads -= self.is_big
         self.held = b""
