@@ -60,6 +60,11 @@ def suite(folder: Path, file: Path, deployment: str, *options: str) -> tuple[int
     return done.returncode, "\n".join(lines[-60:])
 
 
+def _is_quick(file: Path) -> bool:
+    """Those that wait for servers to stop and databases to recover take longest, and go first."""
+    return file.stem not in {"test_process", "test_availability", "test_slow_api"}
+
+
 def prove(folder: Path, file: Path) -> Proof:
     folder.mkdir()
     (folder / "fault").write_text("")
@@ -72,7 +77,7 @@ def prove(folder: Path, file: Path) -> Proof:
 def proofs(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> list[Proof]:
     folder = tmp_path_factory.mktemp("proof")
     quick = pytestconfig.getoption("-m") == "quick"
-    files = sorted(CHECKS.glob("test_[jt]*.py" if quick else "test_*.py"))
+    files = sorted(CHECKS.glob("test_[jt]*.py" if quick else "test_*.py"), key=_is_quick)
     with ThreadPoolExecutor(_TOGETHER) as pool:
         return list(pool.map(prove, [folder / file.stem for file in files], files))
 
