@@ -19,7 +19,7 @@ from bench.generators import GeneratorError, LoadResult, LoadSpec, generate
 from bench.generators.locust import own_address
 from bench.hosts.server import Elsewhere
 from bench.ledger import Ledger
-from bench.plan import Turn
+from bench.plan import Turn, settings_of
 from bench.pressure import Meter
 from bench.processes import Peak, Tree
 from bench.result import Checked, Cpu, Measurement, Memory, Sources, now
@@ -91,7 +91,7 @@ class _Turn:
             "FILES_DIR": str(self.context.files),
         }
         settings |= self.context.services.environment()
-        settings |= {str(name): value for name, value in self.turn.case.settings.items()}
+        settings |= settings_of(self.turn.target, self.turn.case)
         with log.open("w") as output, self._placed(settings, output) as server:
             tree = self._program(server)
             rest = tree.pss()
@@ -262,7 +262,7 @@ class _Turn:
             repeat=turn.repeat,
             started=started,
             command=result.command,
-            settings={str(name): value for name, value in turn.case.settings.items()},
+            settings=settings_of(turn.target, turn.case),
             environment=environment,
             seconds=result.seconds,
             requests=result.requests,

@@ -37,8 +37,19 @@ class Turn:
 
 
 def can_run(target: Target, case: Case) -> bool:
-    """Whether a deployment can run as many processes as a case sets."""
-    return target.deployment.workers or case.settings.get("WORKERS", "1") == "1"
+    """Whether a deployment can run as many processes as a case sets, or uses all cores in one."""
+    deployment = target.deployment
+    in_one = deployment.model == "actors"
+    return deployment.workers or in_one or case.settings.get("WORKERS", "1") == "1"
+
+
+def settings_of(target: Target, case: Case) -> dict[str, str]:
+    """The settings of a case; ``WORKERS`` only for deployments that have several processes."""
+    return {
+        str(name): value
+        for name, value in case.settings.items()
+        if name != "WORKERS" or target.deployment.workers
+    }
 
 
 def turns(workload: Workload, targets: Sequence[Target], seed: int) -> list[Turn]:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from bench.plan import turns
+from bench.plan import can_run, settings_of, turns
 from bench.run import serving
 from bench.workload import Case, Changes, load_workload, workload_names
-from harness.catalog import find_targets
+from harness.catalog import find_target, find_targets
 from harness.errors import UsageError
 
 pytestmark = pytest.mark.quick
@@ -109,3 +109,12 @@ def test_an_unknown_workload_is_refused_with_the_nearest() -> None:
 def test_numbers_are_overridden(changes: dict[str, Any], field: str, value: object) -> None:
     workload = load_workload("text").changed(Changes.model_validate(changes))
     assert getattr(workload.load, field) == value
+
+
+def test_one_process_that_uses_all_cores_is_measured_beside_several() -> None:
+    case = Case(name="4 workers", settings={"WORKERS": "4", "THREADS": "8"})
+    play, tornado, one = map(find_target, ("play", "tornado", "express/express"))
+    assert can_run(play, case)
+    assert settings_of(play, case) == {"THREADS": "8"}
+    assert settings_of(tornado, case) == {"WORKERS": "4", "THREADS": "8"}
+    assert not can_run(one, case)
