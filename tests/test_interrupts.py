@@ -4,6 +4,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,12 +192,19 @@ def killable(running: Task) -> dict[str, psutil.Process]:
     return found
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_a_killed_process_leaves_nothing(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [("serve", "conform"), ("bench",)], ids="-".join)
+def test_a_killed_process_leaves_nothing(names: tuple[str, ...], tmp_path: Path) -> None:
     """The task goes on, or ends with one line; the next one starts as usual."""
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(kill_each, names, [tmp_path / name for name in names]))
+
+
+def kill_each(name: str, folder: Path) -> None:
+    """Start a kind of task again and again, until each of its processes has been killed once."""
+    folder.mkdir()
     left: set[str] | None = None
     while left is None or left:
-        with begun(name, tmp_path) as running:
+        with begun(name, folder) as running:
             sorts = killable(running)
             left = set(sorts) if left is None else left
             sort = left.pop()

@@ -67,6 +67,25 @@ def test_every_problem_is_named_with_what_to_do() -> None:
     assert "busy" not in wrong(run, "busy")
 
 
+def test_some_of_the_levels_and_repeats_can_be_accepted() -> None:
+    run = good()
+    workload = load_workload("json-constant")
+    run.workload_name = "json-constant"
+    part = Load.model_validate(workload.load.model_dump() | {"levels": [10], "duration": [30]})
+    run.workload = workload.model_copy(update={"load": part, "repeats": 2})
+    found = wrong(run)
+    assert "levels is [10.0], and the workload's own is [4000.0, 10.0] → " in found
+    assert "it has 2 repeats, of 5 at least → " in found
+    accepted = wrong(run, "fewer")
+    assert "levels" not in accepted
+    assert "at least" not in accepted
+    run.workload = workload.model_copy(update={"load": part, "repeats": 1})
+    assert "it has 1 repeats, of 2 at least" in wrong(run, "fewer")
+    longer = part.model_copy(update={"duration": [20.0]})
+    run.workload = workload.model_copy(update={"load": longer, "repeats": 2})
+    assert "duration is [20.0], and the workload's own is [30.0]" in wrong(run, "fewer")
+
+
 def test_quick_incomplete_and_unknown() -> None:
     run = good()
     run.quick, run.complete, run.project = True, False, "0123456789ab"

@@ -100,8 +100,8 @@ def upgrade(name: str, latest: bool, measure: bool, pairs: int, to_json: bool) -
     "--accept",
     "accepted",
     multiple=True,
-    type=click.Choice(sorted(checks.SPOILING)),
-    help="Publish in spite of warnings of this kind.",
+    type=click.Choice(sorted(checks.KINDS)),
+    help="Publish in spite of warnings of this kind; or fewer levels and repeats.",
 )
 @click.option("--replace", is_flag=True, help="Replace the published result of this workload.")
 @click.option("--check", "only_check", is_flag=True, help="Only check; write nothing.")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.result import Measurement, Run, ServerInfo, read
 from bench.words import listed
-from bench.workload import load_workload
+from bench.workload import Workload, load_workload
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT
 from upkeep.reference import place_of
@@ -29,6 +29,12 @@ SPOILING = {
 """Warnings, by kind, that spoil a figure: something else than the server decided it.
 
 Others, such as failed requests, are results themselves."""
+
+FEWER = "fewer"
+"""Accepts some of a workload's levels, and fewer repeats."""
+
+KINDS = [FEWER, *SPOILING]
+"""What can be accepted."""
 
 _ADVICE = {
     "busy": "measure on a machine with nothing else running",
@@ -50,9 +56,9 @@ class Problem:
 
 
 def problems(run: Run, *, accepted: Collection[str] = ()) -> Iterator[Problem]:
-    """All reasons not to publish a result; warnings of ``accepted`` kinds are none."""
+    """All reasons not to publish a result, except for those of ``accepted`` :data:`KINDS`."""
     yield from _project(run)
-    yield from _length(run)
+    yield from _length(run, accepted)
     yield from _whole(run)
     yield from _warned(run, accepted)
 
@@ -98,7 +104,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def _length(run: Run) -> Iterator[Problem]:
+def _length(run: Run, accepted: Collection[str]) -> Iterator[Problem]:
     again = f"just bench {run.workload_name}"
     if run.quick:
         yield Problem("it is a quick run", again)
@@ -108,6 +114,9 @@ def _length(run: Run) -> Iterator[Problem]:
     except UsageError as error:
         yield Problem(str(error), "publish results of the repository's workloads")
         return
+    if FEWER in accepted:
+        own = _part_of(own, run.workload)
+    fewer = f"{again}; or, if that takes too long, --accept {FEWER}"
     here, there = own.model_dump(exclude={"repeats"}), run.workload.model_dump(exclude={"repeats"})
     for name in here:
         if here[name] == there[name]:
@@ -118,9 +127,25 @@ def _length(run: Run) -> Iterator[Problem]:
             parts = [(key, loads[1][key], loads[0][key]) for key in loads[0]]
         for key, used, wanted in parts:
             if used != wanted:
-                yield Problem(f"{key} is {used}, and the workload's own is {wanted}", again)
+                advice = fewer if key == "levels" else again
+                yield Problem(f"{key} is {used}, and the workload's own is {wanted}", advice)
     if run.workload.repeats < own.repeats:
-        yield Problem(f"it has {run.workload.repeats} repeats, of {own.repeats} at least", again)
+        yield Problem(f"it has {run.workload.repeats} repeats, of {own.repeats} at least", fewer)
+
+
+def _part_of(own: Workload, measured: Workload) -> Workload:
+    """The workload at those of its levels that were measured, which takes two repeats at least."""
+    levels = [level for level in own.load.levels if level in measured.load.levels]
+    if not levels:
+        return own
+    changes: dict[str, object] = {"levels": levels}
+    if isinstance(own.load.duration, list):
+        changes["duration"] = [own.load.duration_of(level) for level in levels]
+    load = own.load.model_copy(update=changes)
+    return own.model_copy(update={"load": load, "repeats": min(own.repeats, _FEWEST)})
+
+
+_FEWEST = 2
 
 
 def _whole(run: Run) -> Iterator[Problem]:

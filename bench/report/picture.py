@@ -1,5 +1,6 @@
 """The overview as an image."""
 
+import textwrap
 from typing import Any
 
 import altair as alt
@@ -11,16 +12,16 @@ from bench.report.wording import share_text
 
 def draw_overview(table: Table) -> dict[str, Any]:
     """A chart of the servers' shares of the best, by workload."""
-    titles = [column.title for column in table.columns]
+    titles = ["\n".join(textwrap.wrap(column.title, _WIDTH)) for column in table.columns]
     values = [
         {
             "target": target,
-            "workload": column.title,
+            "workload": title,
             "share": share,
             "label": share_text(share),
             "tied": column.is_tied(target),
         }
-        for column in table.columns
+        for title, column in zip(titles, table.columns, strict=True)
         for target in table.servers
         if (share := column.share(target)) is not None
     ]
@@ -34,6 +35,7 @@ def draw_overview(table: Table) -> dict[str, Any]:
                 labelAngle=0,
                 labelLimit=110,
                 labelExpr=_LINES,
+                labelPadding=4 + _LINE * max(title.count("\n") for title in titles),
                 domain=False,
                 ticks=False,
             ),
@@ -73,4 +75,8 @@ def draw_overview(table: Table) -> dict[str, Any]:
     return drawn
 
 
-_LINES = "split(datum.label, ', ')"
+_LINES = r"split(datum.label, '\n')"
+_WIDTH = 17
+"""Characters of a title's line."""
+_LINE = 15
+"""Pixels from line to line."""
