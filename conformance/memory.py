@@ -105,6 +105,6 @@ def _grown(
             served = sum(count > _HEAD for count in received.values())
             meter.look()
             time.sleep(_LOOK)
-        if served == 1 < clients and meter.most < enough:
+        if served <= 1 < clients and meter.most < enough:
             return "one at a time"
         return next(name for name, most in classes.items() if meter.most < most * _MB)
