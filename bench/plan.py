@@ -39,8 +39,8 @@ class Turn:
 def can_run(target: Target, case: Case) -> bool:
     """Whether a deployment can run as many processes as a case sets, or uses all cores in one."""
     deployment = target.deployment
-    in_one = deployment.model == "actors"
-    return deployment.workers or in_one or case.settings.get("WORKERS", "1") == "1"
+    several = deployment.workers or deployment.all_cores
+    return several or case.settings.get("WORKERS", "1") == "1"
 
 
 def settings_of(target: Target, case: Case) -> dict[str, str]:

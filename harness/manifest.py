@@ -75,6 +75,8 @@ class Deployment(_Model):
     """False if the stack closes the connection after each response."""
     workers: bool = True
     """False if the framework documents no way to run several worker processes."""
+    all_cores: bool = False
+    """Whether one process uses all cores."""
     sql_pool: bool = True
     """False if each request opens a SQL connection of its own."""
     warmup: Annotated[float, Field(ge=0)] = 1.0

@@ -1,6 +1,6 @@
 """Every server of the repository keeps the contract and behaves as recorded.
 
-This file is the first of all: tests that measure need the verdicts.
+This file is the first of all, so that later tests find the verdicts and prove no server again.
 """
 
 import json

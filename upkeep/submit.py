@@ -134,7 +134,7 @@ def _length(run: Run, accepted: Collection[str]) -> Iterator[Problem]:
 
 
 def _part_of(own: Workload, measured: Workload) -> Workload:
-    """The workload at those of its levels that were measured, which takes two repeats at least."""
+    """The workload at those of its levels that were measured, with as few repeats as may be."""
     levels = [level for level in own.load.levels if level in measured.load.levels]
     if not levels:
         return own
@@ -146,6 +146,7 @@ def _part_of(own: Workload, measured: Workload) -> Workload:
 
 
 _FEWEST = 2
+"""Repeats, without which a figure shows nothing of its noise."""
 
 
 def _whole(run: Run) -> Iterator[Problem]:

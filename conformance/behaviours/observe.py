@@ -1,6 +1,7 @@
 """Asks the questions: in parallel where they do not affect each other."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -90,12 +91,19 @@ _Work = list[list[tuple[_Queue, int]]]
 
 
 def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[_Work]:
-    """The work of each server."""
+    """The work of each server; a lane has no more servers than questions."""
     together = _TOGETHER | ({} if concurrent else {"wire": 1})
+    servers: Counter[Lane] = Counter()
     for groups in _SERVERS:
         work = [
-            [(lanes[lane], together[lane]) for lane in group if lane in lanes] for group in groups
+            [
+                (lanes[lane], together[lane])
+                for lane in group
+                if lane in lanes and lanes[lane].qsize() > servers[lane]
+            ]
+            for group in groups
         ]
+        servers.update(lane for group in groups for lane in group)
         if any(work):
             yield work
     if not concurrent and "wire" in lanes:
