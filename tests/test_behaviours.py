@@ -26,6 +26,8 @@ LONGEST_START = 20.0
 """Seconds after which the wrong server is one that serves nothing."""
 _TOGETHER = 12
 """Wrong servers that are switched and asked at once."""
+_ALONE = 2
+"""Of these, the servers for questions that the suite asks alone, such as those about memory."""
 
 Switch = tuple[str, str]
 """A question's id and the answer that the server is switched to."""
@@ -68,8 +70,10 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
     The questions about processes, which take longest, are the last in the list and asked first.
     """
     folder = tmp_path_factory.mktemp("behaviours")
-    queue: SimpleQueue[Switch] = SimpleQueue()
+    alone: SimpleQueue[Switch] = SimpleQueue()
+    others: SimpleQueue[Switch] = SimpleQueue()
     for id, question in reversed(questions().items()):
+        queue = alone if INQUIRIES[id].lane == "alone" else others
         if id == INQUIRIES[id].ids[0]:
             queue.put((id, ""))
         for answer in question.answers:
@@ -81,8 +85,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
         ThreadPoolExecutor(_TOGETHER) as pool,
     ):
         patched.setattr("conformance.behaviours.instance.START", LONGEST_START)
+        queues = [alone] * _ALONE + [others] * (_TOGETHER - _ALONE)
         benches = [Bench(target, backing, folder / str(number)) for number in range(_TOGETHER)]
-        found = pool.map(lambda bench: dict(bench.ask_all(queue)), benches)
+        found = pool.map(lambda bench, queue: dict(bench.ask_all(queue)), benches, queues)
         return {switch: answer for each in found for switch, answer in each.items()}
 
 

@@ -5,8 +5,10 @@ import json
 import shutil
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -49,6 +51,14 @@ class Hello(http.server.BaseHTTPRequestHandler):
         pass
 
 
+@pytest.fixture(scope="module")
+def greeted() -> Iterator[Future[CompletedProcess[str]]]:
+    """The suite on a hello server, which takes long and runs beside the tests of this file."""
+    with served(Hello) as url, ThreadPoolExecutor(1) as pool:
+        yield pool.submit(run, "conform", url, "--json")
+
+
+@pytest.mark.usefixtures("greeted")
 def test_python_s_own_server() -> None:
     with served(http.server.SimpleHTTPRequestHandler) as url:
         done = run("conform", url)
@@ -58,17 +68,6 @@ def test_python_s_own_server() -> None:
     assert f"{url} behaves like this" in done.stdout
     assert "server-header: name and version" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
-
-
-def test_a_hello_server() -> None:
-    with served(Hello) as url:
-        done = run("conform", url, "--json")
-    (verdict,) = json.loads(done.stdout)
-    outcomes = {check["name"]: check["outcome"] for check in verdict["checks"]}
-    assert outcomes["test_index"] == "passed"
-    assert outcomes["test_json"] == "failed"
-    assert verdict["behaviours"]["trailing-slash"] == "not found"
-    assert not verdict["unanswered"]
 
 
 @pytest.mark.quick
@@ -161,3 +160,12 @@ def test_behaviours() -> None:
     unknown = run("behaviours", "--group", "smugling")
     assert unknown.returncode == 2
     assert "the groups are routing" in unknown.stderr
+
+
+def test_a_hello_server(greeted: Future[CompletedProcess[str]]) -> None:
+    (verdict,) = json.loads(greeted.result().stdout)
+    outcomes = {check["name"]: check["outcome"] for check in verdict["checks"]}
+    assert outcomes["test_index"] == "passed"
+    assert outcomes["test_json"] == "failed"
+    assert verdict["behaviours"]["trailing-slash"] == "not found"
+    assert not verdict["unanswered"]

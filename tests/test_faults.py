@@ -22,8 +22,11 @@ WRONG = ROOT / "tests" / "servers" / "wrong"
 MEASURED = {"wrong-under-load", "rarely-short-under-load"}
 """Faults that only a benchmark can catch, as tests/test_bench.py shows."""
 
-_TOGETHER = 5
-"""Files of checks that are proved in parallel, each with a server of its own."""
+_TOGETHER = 7
+"""Parts of the checks that are proved in parallel, each with a server of its own."""
+
+_SLOW = {"test_process", "test_availability", "test_slow_api"}
+"""Files that wait for servers to stop and databases to recover."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,10 @@ class Proof:
     broken: dict[str, str]
 
 
-def suite(folder: Path, file: Path, deployment: str, *options: str) -> tuple[int, str]:
-    """Run a file of checks on the wrong server; return the exit status and the output."""
+def suite(folder: Path, checks: str, deployment: str, *options: str) -> tuple[int, str]:
+    """Run checks on the wrong server; return the exit status and the output."""
     command = [
-        *(sys.executable, "-m", "pytest", str(file), "--target", str(WRONG / deployment)),
+        *(sys.executable, "-m", "pytest", checks, "--target", str(WRONG / deployment)),
         *("--quiet", "--assert", "plain", "--tb", "short", "-p", "no:cacheprovider"),
         *("--timeout", "600", *options),
     ]
@@ -60,15 +63,24 @@ def suite(folder: Path, file: Path, deployment: str, *options: str) -> tuple[int
     return done.returncode, "\n".join(lines[-60:])
 
 
-def _is_quick(file: Path) -> bool:
-    """Those that wait for servers to stop and databases to recover take longest, and go first."""
-    return file.stem not in {"test_process", "test_availability", "test_slow_api"}
+def parts(pattern: str) -> list[str]:
+    """Files of checks, and each check of a slow file; the slow ones come first."""
+    files = sorted(CHECKS.glob(pattern), key=lambda file: file.stem not in _SLOW)
+    return [
+        part
+        for file in files
+        for part in (
+            [f"{file}::{check}" for check in re.findall(r"(?m)^def (test_\w+)", file.read_text())]
+            if file.stem in _SLOW
+            else [str(file)]
+        )
+    ]
 
 
-def prove(folder: Path, file: Path) -> Proof:
+def prove(folder: Path, checks: str) -> Proof:
     folder.mkdir()
     (folder / "fault").write_text("")
-    status, output = suite(folder, file, "wrong", "-p", "tests.prove")
+    status, output = suite(folder, checks, "wrong", "-p", "tests.prove")
     assert (folder / "proof.json").exists(), output
     return Proof(status, output, **json.loads((folder / "proof.json").read_text()))
 
@@ -77,9 +89,10 @@ def prove(folder: Path, file: Path) -> Proof:
 def proofs(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> list[Proof]:
     folder = tmp_path_factory.mktemp("proof")
     quick = pytestconfig.getoption("-m") == "quick"
-    files = sorted(CHECKS.glob("test_[jt]*.py" if quick else "test_*.py"), key=_is_quick)
+    checks = parts("test_[jt]*.py" if quick else "test_*.py")
+    folders = [folder / str(number) for number in range(len(checks))]
     with ThreadPoolExecutor(_TOGETHER) as pool:
-        return list(pool.map(prove, [folder / file.stem for file in files], files))
+        return list(pool.map(prove, folders, checks))
 
 
 @pytest.mark.quick
@@ -132,6 +145,6 @@ def test_a_manifest_that_denies_a_feature_is_caught(
     tmp_path: Path, deployment: str, part: str, check: str
 ) -> None:
     (tmp_path / "fault").write_text("")
-    status, output = suite(tmp_path, CHECKS / f"test_{part}.py", deployment, "-k", check)
+    status, output = suite(tmp_path, str(CHECKS / f"test_{part}.py"), deployment, "-k", check)
     assert status == 1, output
     assert check in output

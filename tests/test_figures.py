@@ -56,6 +56,21 @@ def test_a_figure_is_filled_in(page: Path, words: str, text: str) -> None:
     assert not update(page)
 
 
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (ONE.format("express/express", "rate") + " more per=flask/gevent", "holds"),
+        (ONE.format("express/express", "rate") + " less per=flask/gevent", "does not hold"),
+        (ONE.format("express/express", "cpu") + " less per=flask/gevent", "holds"),
+        (ONE.format("express/express", "rate") + " more per=express/express", "cannot be told"),
+    ],
+)
+def test_a_claim_is_judged(page: Path, words: str, text: str) -> None:
+    page.write_text(f"It <!-- claim: {words} -->?<!-- /claim -->.\n")
+    update(page)
+    assert page.read_text() == f"It <!-- claim: {words} -->{text}<!-- /claim -->.\n"
+
+
 def test_a_table_is_filled_in(page: Path) -> None:
     words = "box/text 200 rate,cpu case='1 worker' servers=express/express,flask/gevent"
     page.write_text(f"# Title\n\n<!-- table: {words} -->\n<!-- /table -->\n")
@@ -104,6 +119,13 @@ def test_a_marker_that_cannot_be_filled(page: Path, words: str, message: str) ->
     assert wrong.line == 2
     with pytest.raises(UsageError, match=r"page\.md:2: "):
         update(page)
+
+
+def test_a_claim_has_a_direction(page: Path) -> None:
+    words = ONE.format("express/express", "rate") + " per=flask/gevent"
+    page.write_text(f"<!-- claim: {words} -->holds<!-- /claim -->\n")
+    (wrong,) = check(page, strict=True)
+    assert "`more` or `less` is needed" in str(wrong)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,11 @@ FIGURE is one of :data:`bench.figures.FIGURES`. Options follow it: ``interval`` 
 to another server, with its interval (``plain`` leaves that out), and ``per-result=``,
 ``per-level=`` and ``per-case=`` say where that one was measured, if elsewhere.
 
+Whether a claim holds: that one server's figure is ``more`` or ``less`` than another's, by the
+interval of their ratio. ``per-case=`` and the like work as above::
+
+    <!-- claim: MACHINE/WORKLOAD SERVER LEVEL FIGURE more per=SERVER -->holds<!-- /claim -->
+
 A table of all servers at a level, by falling rate, with the options ``case=`` and ``servers=A,B``::
 
     <!-- table: MACHINE/WORKLOAD LEVEL FIGURE,FIGURE -->
@@ -32,26 +37,45 @@ from harness.errors import UsageError
 from harness.lines import count_lines
 from upkeep.reference import published
 
+_OTHER = "per per-result per-level per-case case"
+"""The options that name another figure, to divide by."""
+
 
 def _figure(words: str) -> str:
-    given, options = _words(
-        words, 4, {"interval", "plain"}, "per per-result per-level per-case case"
-    )
+    given, options = _words(words, 4, {"interval", "plain"}, _OTHER)
     result, server, level, figure = given
-    row = _row(result, server, level, options.get("case"))
-    value, low, high = _estimate(result, row, figure)
     if "per" in options:
-        base = options.get("per-result", result)
-        case = options.get("per-case", options.get("case"))
-        other = _row(base, options["per"], options.get("per-level", level), case)
-        around = _ratio((value, low, high), _estimate(base, other, figure))
-        if base == result and (row.case, row.level) == (other.case, other.level):
-            found = ratio(published(result), (row.case, row.level), figure, server, other.target)
-            around = (found.value, found.low, found.high) if found else around
-        return _ratio_text(around, "plain" not in options)
+        return _ratio_text(_relative(given, options), "plain" not in options)
+    value, low, high = _estimate(result, _row(result, server, level, options.get("case")), figure)
     if "interval" in options and low is not None and high is not None:
         return f"{_text(value)} ({_text(low)} to {_text(high)})"
     return _text(value)
+
+
+def _claim(words: str) -> str:
+    given, options = _words(words, 4, {"more", "less"}, _OTHER)
+    if "per" not in options or ("more" in options) == ("less" in options):
+        raise UsageError(f"{words}: `more` or `less` is needed, and per=SERVER")
+    _, low, high = _relative(given, options)
+    if low is None or high is None or low <= 1 <= high:
+        return "cannot be told"
+    return "holds" if (low > 1) == ("more" in options) else "does not hold"
+
+
+def _relative(
+    given: Sequence[str], options: Mapping[str, str]
+) -> tuple[float, float | None, float | None]:
+    """A figure's ratio to that of ``per=``, with its interval."""
+    result, server, level, figure = given
+    row = _row(result, server, level, options.get("case"))
+    base = options.get("per-result", result)
+    case = options.get("per-case", options.get("case"))
+    other = _row(base, options["per"], options.get("per-level", level), case)
+    if base == result and (row.case, row.level) == (other.case, other.level):
+        found = ratio(published(result), (row.case, row.level), figure, server, other.target)
+        if found:
+            return found.value, found.low, found.high
+    return _ratio(_estimate(result, row, figure), _estimate(base, other, figure))
 
 
 _Interval = tuple[float | None, float | None, float | None]
@@ -189,6 +213,7 @@ def _text(value: float | None) -> str:
 
 KINDS: Mapping[str, Callable[[str], str]] = {
     "figure": _figure,
+    "claim": _claim,
     "table": _table,
     "summary": _summary,
 }

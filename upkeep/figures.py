@@ -130,4 +130,4 @@ def _line(text: str, at: int) -> int:
 
 
 def _short(found: re.Match[str]) -> str:
-    return found["text"].strip() if found["kind"] == "figure" else "another table"
+    return "another table" if "\n" in found["text"] else found["text"].strip()
