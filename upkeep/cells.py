@@ -9,10 +9,14 @@ FIGURE is one of :data:`bench.figures.FIGURES`. Options follow it: ``interval`` 
 to another server, with its interval (``plain`` leaves that out), and ``per-result=``,
 ``per-level=`` and ``per-case=`` say where that one was measured, if elsewhere.
 
-Whether a claim holds: that one server's figure is ``more`` or ``less`` than another's, by the
-interval of their ratio. ``per-case=`` and the like work as above::
+Published claims, each that a server's figure is ``more`` or ``less`` than another's: their ratio
+as published, the ratio here, and by its interval whether the claim holds. Options of the first line
+are those of all lines::
 
-    <!-- claim: MACHINE/WORKLOAD SERVER LEVEL FIGURE more per=SERVER -->holds<!-- /claim -->
+    <!-- claims: MACHINE/WORKLOAD case="2 workers"
+    The claim in words | PUBLISHED RATIO | SERVER LEVEL FIGURE more per=SERVER
+    -->
+    <!-- /claims -->
 
 A table of all servers at a level, by falling rate, with the options ``case=`` and ``servers=A,B``::
 
@@ -52,14 +56,28 @@ def _figure(words: str) -> str:
     return _text(value)
 
 
-def _claim(words: str) -> str:
-    given, options = _words(words, 4, {"more", "less"}, _OTHER)
-    if "per" not in options or ("more" in options) == ("less" in options):
-        raise UsageError(f"{words}: `more` or `less` is needed, and per=SERVER")
-    _, low, high = _relative(given, options)
+def _claims(words: str) -> str:
+    head, *lines = words.strip().splitlines()
+    result, _, options = head.strip().partition(" ")
+    rows = []
+    for line in lines:
+        text, *published, claim = (part.strip() for part in line.split("|"))
+        if len(published) != 1:
+            raise UsageError(f"{line}: three parts with | between them are needed")
+        given, named = _words(f"{result} {claim} {options}", 4, {"more", "less"}, _OTHER)
+        if "per" not in named or ("more" in named) == ("less" in named):
+            raise UsageError(f"{line}: `more` or `less` is needed, and per=SERVER")
+        found = _relative(given, named)
+        verdict = _verdict(found, more="more" in named)
+        rows.append([text, *published, _ratio_text(found, interval=True), verdict])
+    return _rendered(["Claim", "Published ratio", "Ratio here", "Verdict"], rows)
+
+
+def _verdict(ratio: tuple[float, float | None, float | None], *, more: bool) -> str:
+    _, low, high = ratio
     if low is None or high is None or low <= 1 <= high:
         return "cannot be told"
-    return "holds" if (low > 1) == ("more" in options) else "does not hold"
+    return "**holds**" if (low > 1) == more else "**does not hold**"
 
 
 def _relative(
@@ -213,7 +231,7 @@ def _text(value: float | None) -> str:
 
 KINDS: Mapping[str, Callable[[str], str]] = {
     "figure": _figure,
-    "claim": _claim,
+    "claims": _claims,
     "table": _table,
     "summary": _summary,
 }

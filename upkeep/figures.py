@@ -23,7 +23,7 @@ from harness.writing import write_whole
 from upkeep.cells import KINDS
 
 _MARKED = re.compile(
-    rf"<!-- (?P<kind>{'|'.join(KINDS)}): (?P<words>.*?) -->(?P<text>.*?)<!-- /(?P=kind) -->", re.S
+    rf"<!-- (?P<kind>{'|'.join(KINDS)}): (?P<words>.*?)\s-->(?P<text>.*?)<!-- /(?P=kind) -->", re.S
 )
 _QUOTED = re.compile(r"<!-- quoted: .*?-->.*?<!-- /quoted -->", re.S)
 _STRAY = re.compile(rf"<!-- /?(?:{'|'.join(KINDS)}|quoted)\b.*?-->", re.S)
