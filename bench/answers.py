@@ -19,6 +19,8 @@ _MOST_AFTER = 20
 """The most paths that are requested again after the load."""
 _RECOVERY = 20.0
 """Seconds until a server must answer again after the load."""
+_REFUSALS = (502, 503, 504)
+"""The contract's statuses of a server that cannot answer now."""
 
 
 class WrongAnswer(TaskError):
@@ -43,10 +45,10 @@ class Contract:
         return self._known[path]
 
     def check(self, path: str, response: Response) -> bool:
-        """Whether the server answered, and not with a 503; raises if the response is wrong."""
+        """Whether the server answered, and did not refuse; raises if the response is wrong."""
         try:
-            if response.status == 503:
-                problem(response, 503)
+            if response.status in _REFUSALS:
+                problem(response, *_REFUSALS)
                 return False
             answer(response, self.expected(path))
         except Mismatch as wrong:

@@ -151,7 +151,7 @@ class Checked(_Model):
     """Correct responses during the load."""
     after: int
     unanswered: int
-    """Requests that the busy server did not answer, or refused with the contract's 503."""
+    """Requests that the busy server did not answer, or refused with a status of the contract."""
 
 
 class Measurement(_Model):

@@ -73,15 +73,16 @@ def warnings(
 ) -> list[str]:
     """The warnings that a figure carries."""
     found = [*_machine(usage), *_bottlenecks(result, usage, workload)]
+    sent = result.requests + result.errors.total
     if workload.samples and not sampler.during:
         found.append("no response was compared during the load")
     found += [
         f"{source.name} counted {source.counted}, the requests needed {source.least}: "
         "other clients used it, so the count does not show that every request did"
         for source in sources
-        if source.counted > _TOO_MUCH * source.least + _SLACK
+        # Failed requests may have used it, too.
+        if source.counted * result.requests > (_TOO_MUCH * source.least + _SLACK) * sent
     ]
-    sent = result.requests + result.errors.total
     if sent and result.errors.total / sent > _FAILED:
         found.append(f"{result.errors.total / sent:.0%} of the requests failed")
     if workload.load.model != "capacity" and workload.load.requests is None:
