@@ -3,10 +3,8 @@
 import http.server
 import json
 import shutil
-import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -15,23 +13,10 @@ import pytest
 from harness.catalog import find_target
 from harness.paths import ROOT
 from harness.ports import free_port
+from tests.handlers import served
 from tests.tasks import run, started
 
 pytestmark = pytest.mark.timeout(600)
-
-
-@contextmanager
-def served(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
-    """Run Python's own HTTP server with a handler."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 class Hello(http.server.BaseHTTPRequestHandler):
