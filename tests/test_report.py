@@ -154,6 +154,16 @@ def test_the_overview_compares_servers_of_one_machine() -> None:
     assert next(iter(tables[0].servers)) == "express/express"
 
 
+def test_a_workload_of_some_servers_has_no_column() -> None:
+    published, general = short("published"), short("general")
+    published.workload = published.workload.model_copy(update={"servers": ["express/express"]})
+    (table,) = tables_of(sections_of([published, general]))
+    assert [column.section.name for column in table.columns] == ["general"]
+    assert [column.section.name for column in table.others] == ["published"]
+    (alone,) = tables_of(sections_of([published]))
+    assert [column.section.name for column in alone.columns] == ["published"]
+
+
 def test_failed_requests_are_in_the_curves_of_response_times() -> None:
     repeats = short().measurements[:2]
     curve = by_percentile(repeats, timeout=5)

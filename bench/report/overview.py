@@ -76,6 +76,8 @@ class Table:
 
     heading: str
     columns: list[Column]
+    others: list[Column]
+    """Workloads of some servers, which have no column beside those of all servers."""
 
     @cached_property
     def servers(self) -> dict[str, ServerInfo]:
@@ -106,8 +108,14 @@ class Table:
 
 def tables_of(sections: Sequence[Section]) -> list[Table]:
     """A table for each machine: figures of different machines are never compared."""
-    found: dict[tuple[str, ...], Table] = {}
+    found: dict[tuple[str, ...], list[Section]] = defaultdict(list)
     for section in sections:
-        table = found.setdefault(section.run.place, Table(place_text(section.run), []))
-        table.columns.append(Column(section))
-    return list(found.values())
+        found[section.run.place].append(section)
+    return [_table(own) for own in found.values()]
+
+
+def _table(sections: Sequence[Section]) -> Table:
+    every = any(section.is_of_all for section in sections)
+    columns = [Column(section) for section in sections if section.is_of_all or not every]
+    others = [Column(section) for section in sections if every and not section.is_of_all]
+    return Table(place_text(sections[0].run), columns, others)

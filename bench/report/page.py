@@ -61,6 +61,7 @@ _BESIDE: dict[Kind, tuple[str, str]] = {
 def overview_page(tables: Sequence[Table], behaviours: str) -> str:
     """The page that shows servers by workloads; ``behaviours`` is the link to their page."""
     sections = [column.section for table in tables for column in table.columns]
+    others = [column.section for table in tables for column in table.others]
     values = {
         "tables": tables,
         "workloads": _titles(sections),
@@ -69,7 +70,7 @@ def overview_page(tables: Sequence[Table], behaviours: str) -> str:
         "value_text": value_text,
         "head_of": _head_of,
     }
-    return _render("overview", sections, values | {"behaviours": behaviours}, sections)
+    return _render("overview", sections, values | {"behaviours": behaviours}, [*sections, *others])
 
 
 def workload_pages(

@@ -32,6 +32,11 @@ class Section:
     charts: list[Chart]
 
     @property
+    def is_of_all(self) -> bool:
+        """Whether its workload is for all servers, not for those of a published run."""
+        return self.run.workload.servers == ["all"]
+
+    @property
     def level(self) -> float:
         """The level that is shown first.
 
@@ -137,7 +142,7 @@ class Section:
 
 
 def sections_of(runs: Sequence[Run]) -> list[Section]:
-    """One section for each run."""
+    """One section for each run; workloads for all servers come first."""
     sections: list[Section] = []
     for run in runs:
         page = re.sub(r"[^a-z0-9]+", "-", run.workload_name.lower()).strip("-") or "run"
@@ -153,4 +158,4 @@ def sections_of(runs: Sequence[Run]) -> list[Section]:
         values = values_of(run, rows)
         charts = charts_of(run, rows, values)
         sections.append(Section(name, page, heading, run, rows, values, charts))
-    return sections
+    return sorted(sections, key=lambda section: not section.is_of_all)
