@@ -66,15 +66,11 @@ def suite(folder: Path, checks: str, deployment: str, *options: str) -> tuple[in
 def parts(pattern: str) -> list[str]:
     """Files of checks, and each check of a slow file; the slow ones come first."""
     files = sorted(CHECKS.glob(pattern), key=lambda file: file.stem not in _SLOW)
-    return [
-        part
-        for file in files
-        for part in (
-            [f"{file}::{check}" for check in re.findall(r"(?m)^def (test_\w+)", file.read_text())]
-            if file.stem in _SLOW
-            else [str(file)]
-        )
-    ]
+    found = []
+    for file in files:
+        names = re.findall(r"(?m)^def (test_\w+)", file.read_text()) if file.stem in _SLOW else []
+        found += [f"{file}::{name}" for name in names] or [str(file)]
+    return found
 
 
 def prove(folder: Path, checks: str) -> Proof:

@@ -11,21 +11,24 @@ from typing import Any
 import psutil
 import pytest
 
+import spec
 from bench import affinity, machine, result
 from bench.affinity import as_text, confined, default, parse, pinned
-from bench.answers import WrongAnswer
+from bench.answers import Contract, Sampler, WrongAnswer
 from bench.caveats import caveats
 from bench.conditions import conditions
 from bench.disturbed import Disturbed
+from bench.generators import LoadResult
 from bench.measure import RunContext
 from bench.plan import TimeLeft, Turn, turns
 from bench.pressure import Meter
 from bench.processes import Tree
-from bench.result import Measurement, Pressure, Run
+from bench.result import Errors, Measurement, Pressure, Run, Sources
 from bench.run import measure_all
 from bench.sources import Source
-from bench.warnings import Usage, drift
+from bench.warnings import Usage, drift, warnings
 from bench.workload import Case, Load, Workload, load_workload
+from conformance.subject import Subject
 from harness.catalog import Target, find_targets
 from harness.errors import TaskError, UsageError
 from harness.services import Services
@@ -327,6 +330,26 @@ def test_what_is_measured_is_not_another_program() -> None:
     )  # fmt: skip
     assert usage.other == 0.5
     assert usage.other_share == pytest.approx(0.025)
+
+
+@pytest.mark.parametrize(
+    ("counted", "failed", "is_told"),
+    [(10_000, 0, False), (25_000, 0, True), (12_000, 9_000, False), (60_000, 9_000, True)],
+)
+def test_failed_requests_may_have_used_a_source(counted: int, failed: int, is_told: bool) -> None:
+    answered = 10_000 - failed
+    answers = LoadResult(
+        command=["load"], requests=answered, seconds=1, latency=None,
+        errors=Errors(status=failed), cpu=1, output="", observer=0,
+    )  # fmt: skip
+    usage = Usage(
+        server=3, database=1, upstream=2, generator=1, observer=0, program=0, machine=8,
+        pressure=Pressure(),
+    )  # fmt: skip
+    sampler = Sampler(Subject("127.0.0.1", 1), Contract(spec.FILES), ["/agents"])
+    sources = [Sources(name="postgresql", counted=counted, least=answered)]
+    found = warnings(answers, usage, sampler, sources, load_workload("agents"))
+    assert any("other clients" in warning for warning in found) == is_told
 
 
 def test_a_run_says_when_too_few_cores_are_shared() -> None:

@@ -41,6 +41,9 @@ from harness.errors import UsageError
 from harness.lines import count_lines
 from upkeep.reference import published
 
+_Interval = tuple[float | None, float | None, float | None]
+_Ratio = tuple[float, float | None, float | None]
+
 _OTHER = "per per-result per-level per-case case"
 """The options that name another figure, to divide by."""
 
@@ -61,28 +64,27 @@ def _claims(words: str) -> str:
     result, _, options = head.strip().partition(" ")
     rows = []
     for line in lines:
-        text, *published, claim = (part.strip() for part in line.split("|"))
-        if len(published) != 1:
+        parts = [part.strip() for part in line.split("|")]
+        if len(parts) != 3:
             raise UsageError(f"{line}: three parts with | between them are needed")
+        text, then, claim = parts
         given, named = _words(f"{result} {claim} {options}", 4, {"more", "less"}, _OTHER)
         if "per" not in named or ("more" in named) == ("less" in named):
             raise UsageError(f"{line}: `more` or `less` is needed, and per=SERVER")
         found = _relative(given, named)
         verdict = _verdict(found, more="more" in named)
-        rows.append([text, *published, _ratio_text(found, interval=True), verdict])
+        rows.append([text, then, _ratio_text(found, interval=True), verdict])
     return _rendered(["Claim", "Published ratio", "Ratio here", "Verdict"], rows)
 
 
-def _verdict(ratio: tuple[float, float | None, float | None], *, more: bool) -> str:
-    _, low, high = ratio
+def _verdict(around: _Ratio, *, more: bool) -> str:
+    _, low, high = around
     if low is None or high is None or low <= 1 <= high:
         return "cannot be told"
     return "**holds**" if (low > 1) == more else "**does not hold**"
 
 
-def _relative(
-    given: Sequence[str], options: Mapping[str, str]
-) -> tuple[float, float | None, float | None]:
+def _relative(given: Sequence[str], options: Mapping[str, str]) -> _Ratio:
     """A figure's ratio to that of ``per=``, with its interval."""
     result, server, level, figure = given
     row = _row(result, server, level, options.get("case"))
@@ -96,10 +98,7 @@ def _relative(
     return _ratio(_estimate(result, row, figure), _estimate(base, other, figure))
 
 
-_Interval = tuple[float | None, float | None, float | None]
-
-
-def _ratio(one: _Interval, other: _Interval) -> tuple[float, float | None, float | None]:
+def _ratio(one: _Interval, other: _Interval) -> _Ratio:
     """A ratio of figures that share no table; its interval holds wherever both intervals hold."""
     (value, low, high), (base, base_low, base_high) = one, other
     if value is None or not base:
@@ -109,8 +108,8 @@ def _ratio(one: _Interval, other: _Interval) -> tuple[float, float | None, float
     return value / base, low / base_high, high / base_low
 
 
-def _ratio_text(ratio: tuple[float, float | None, float | None], interval: bool) -> str:
-    value, low, high = ratio
+def _ratio_text(around: _Ratio, interval: bool) -> str:
+    value, low, high = around
     if interval and low is not None and high is not None:
         return f"{value:.2f} ({low:.2f} to {high:.2f})"
     return f"{value:.2f}"
