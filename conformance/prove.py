@@ -1,8 +1,8 @@
 """Runs the suite on several servers, shows progress, and keeps the verdicts."""
 
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from rich.progress import Progress
@@ -21,6 +21,9 @@ from spec.behaviours import questions
 
 JOBS = len(os.sched_getaffinity(0)) + 1
 """Deployments tested at once: their checks mostly wait."""
+
+_BUILDS = 2
+"""Servers built at once, while those that are ready are tested: a first build mostly downloads."""
 
 TargetOrUrl = Target | str
 """A deployment to start, or the address of a running server."""
@@ -47,39 +50,35 @@ class Proof:
         examinations; ``verdicts`` then has the results so far.
         """
         self.verdicts = [_empty(subject, ours=self.trial) for subject in subjects]
-        self._build(_targets(subjects))
-        for subject, verdict in zip(subjects, self.verdicts, strict=True):
-            verdict.state = state_of(subject) if isinstance(subject, Target) else ""
-        with progress_bar() as bar, scratch("reports") as logs:
+        with (
+            progress_bar() as bar,
+            scratch("reports") as logs,
+            ThreadPoolExecutor(_BUILDS) as builders,
+            ThreadPoolExecutor(max(jobs, 1)) as pool,
+        ):
             examinations = [
                 self._prepare(subject, verdict, logs, bar)
                 for subject, verdict in zip(subjects, self.verdicts, strict=True)
             ]
-            with ThreadPoolExecutor(max(jobs, 1)) as pool:
-                try:
-                    pairs = zip(subjects, examinations, strict=True)
-                    running = [
-                        pool.submit(self._examine, *pair, bar)
-                        for pair in sorted(pairs, key=lambda pair: _slowness(pair[0]), reverse=True)
-                    ]
-                    for one in running:
-                        one.result()
-                except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    for examination in examinations:
-                        examination.end()
-                    raise
-        return self.verdicts
-
-    def _build(self, targets: Sequence[Target]) -> None:
-        """Build the servers; an error becomes the verdict of the server."""
-        for server in {one.server.folder: one.server for one in targets}.values():
+            pairs = sorted(
+                zip(subjects, examinations, strict=True), key=lambda pair: _place(pair[0])
+            )
+            servers = {one.server.folder: one.server for one, _ in pairs if isinstance(one, Target)}
+            builds = {folder: builders.submit(build, one) for folder, one in servers.items()}
             try:
-                build(server)
-            except TaskError as error:
-                for verdict in self.verdicts:
-                    if verdict.target in {one.name for one in targets if one.server == server}:
-                        verdict.error, verdict.unstarted = str(error), True
+                running = [
+                    pool.submit(self._examine, subject, examination, builds)
+                    for subject, examination in pairs
+                ]
+                for one in running:
+                    one.result()
+            except BaseException:
+                for executor in (builders, pool):
+                    executor.shutdown(wait=False, cancel_futures=True)
+                for examination in examinations:
+                    examination.end()
+                raise
+        return self.verdicts
 
     def _prepare(
         self, subject: TargetOrUrl, verdict: Verdict, logs: Path, bar: Progress
@@ -96,9 +95,17 @@ class Proof:
         log = logs / f"{name.replace('/', '--').replace(':', '-')}.log"
         return Examination(where, verdict, log, progress)
 
-    def _examine(self, subject: TargetOrUrl, examination: Examination, bar: Progress) -> None:
+    def _examine(
+        self, subject: TargetOrUrl, examination: Examination, builds: Mapping[Path, Future[None]]
+    ) -> None:
         verdict = examination.verdict
         whole = not self.options
+        if isinstance(subject, Target):
+            try:
+                builds[subject.server.folder].result()
+            except TaskError as error:
+                verdict.error, verdict.unstarted = str(error), True
+            verdict.state = state_of(subject)
         if not verdict.unstarted:
             examination.run(self.options, behaviours=whole)
         if examination.has_ended:
@@ -106,32 +113,35 @@ class Proof:
         verdict.finish()
         examination.progress(0, 0, "")
         if isinstance(subject, Target) and whole and not verdict.error:
-            if self.recording:
-                records.write(subject, verdict.behaviours)
-            verdict.compare(subject)
-            changed = [one.question for one in verdict.changes if one.question in questions()]
-            if doubtful := [*changed, *verdict.unanswered]:
-                console.print(f"asking {verdict.target} again: {', '.join(doubtful)}")
-                examination.ask_again(doubtful)
-                if examination.has_ended:
-                    return
-                if self.recording:
-                    records.write(subject, verdict.behaviours)
-                verdict.compare(subject)
+            self._compare(subject, examination)
+            if examination.has_ended:
+                return
         if isinstance(subject, Target) and whole and not self.trial:
             keep(subject, verdict)
         passed = verdict.conforms if self.trial else verdict.passed
         outcome, style = ("passed", "green") if passed else ("FAILED", "red")
         console.print(f"{outcome}  {verdict.target}", style=style)
 
+    def _compare(self, target: Target, examination: Examination) -> None:
+        """Compare the answers with the server's record; ask again where they differ."""
+        verdict = examination.verdict
+        if self.recording:
+            records.write(target, verdict.behaviours)
+        verdict.compare(target)
+        changed = [one.question for one in verdict.changes if one.question in questions()]
+        if doubtful := [*changed, *verdict.unanswered]:
+            console.print(f"asking {verdict.target} again: {', '.join(doubtful)}")
+            examination.ask_again(doubtful)
+            if examination.has_ended:
+                return
+            if self.recording:
+                records.write(target, verdict.behaviours)
+            verdict.compare(target)
+
 
 def prove(subjects: Sequence[TargetOrUrl]) -> list[Verdict]:
     """Examine servers with the whole suite."""
     return Proof().run(subjects)
-
-
-def _targets(subjects: Sequence[TargetOrUrl]) -> list[Target]:
-    return [subject for subject in subjects if isinstance(subject, Target)]
 
 
 def _empty(subject: TargetOrUrl, *, ours: bool) -> Verdict:
@@ -140,6 +150,11 @@ def _empty(subject: TargetOrUrl, *, ours: bool) -> Verdict:
     return Verdict(subject, ours=False)
 
 
-def _slowness(subject: TargetOrUrl) -> float:
-    """Servers that take long to warm up take long to examine, and start first."""
-    return subject.deployment.warmup if isinstance(subject, Target) else 0
+def _place(subject: TargetOrUrl) -> tuple[float, bool]:
+    """For sorting: those that take longest to examine come first.
+
+    They take long to warm up, or serve one client at a time.
+    """
+    if not isinstance(subject, Target):
+        return 0, True
+    return -subject.deployment.warmup, subject.deployment.concurrent

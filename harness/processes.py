@@ -19,6 +19,8 @@ GRACE = 12.0
 """Seconds between the stop signal and SIGKILL: the contract's 10 and a margin."""
 _HURRY = 2.0
 """The same after this process has been interrupted."""
+_INTERVAL = 0.2
+"""Seconds between looks for an interrupt, while a process runs."""
 
 _PR_SET_PDEATHSIG = 1
 _RUN_IF_PARENT = '[ "$PPID" = "$0" ] && exec "$@"'
@@ -108,10 +110,23 @@ def finish(
     whole = ["/bin/sh", "-c", _RUN_AS_GROUP, "sh", *argv]
     process = spawn(whole, cwd=cwd, env=env, output=subprocess.PIPE, keep_open=keep_open)
     try:
-        output, _ = process.communicate()
+        output = output_of(process)
     finally:
         stop(process)
     return process.returncode, output.decode(errors="replace").rstrip()
+
+
+def output_of(process: subprocess.Popen[bytes]) -> bytes:
+    """Wait until a process ends; return its output.
+
+    An interrupt of this process raises :class:`KeyboardInterrupt`, in other threads too.
+    """
+    while True:
+        try:
+            return process.communicate(timeout=_INTERVAL)[0]
+        except subprocess.TimeoutExpired:
+            if _interrupted.is_set():
+                raise KeyboardInterrupt from None
 
 
 def stop(

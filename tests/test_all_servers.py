@@ -22,8 +22,10 @@ pytestmark = pytest.mark.timeout(3600)
 
 
 @pytest.mark.quick
-def test_a_server_of_each_language_keeps_the_contract() -> None:
+def test_a_server_of_each_language_keeps_the_contract(pytestconfig: pytest.Config) -> None:
     """The main parts, with one server in Python and one in Node.js."""
+    if pytestconfig.getoption("-m") != "quick":
+        pytest.skip("all servers are tested")
     parts = "text or json or mongo or agents or files or gridfs or slow_api"
     done = run("conform", "aiohttp/aiohttp", "express/express", "-k", parts, timeout=300)
     assert done.returncode == 0, done.stdout
