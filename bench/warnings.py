@@ -78,7 +78,8 @@ def warnings(
         found.append("no response was compared during the load")
     found += [
         f"{source.name} counted {source.counted}, the requests needed {source.least}: "
-        "other clients used it, so the count does not show that every request did"
+        "other clients used it, or the server's driver asks more often than it must; so the count "
+        "does not show that every request used it"
         for source in sources
         # Failed requests may have used it, too.
         if source.counted * result.requests > (_TOO_MUCH * source.least + _SLACK) * sent

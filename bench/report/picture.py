@@ -9,6 +9,9 @@ from bench.report.overview import Table
 from bench.report.style import PICTURE
 from bench.report.wording import share_text
 
+_PADDING = {"left": 32, "top": 16, "right": 16, "bottom": 16}
+"""Pixels; wider where names are, which take more room in some fonts."""
+
 
 def draw_overview(table: Table) -> dict[str, Any]:
     """A chart of the servers' shares of the best, by workload."""
@@ -67,7 +70,7 @@ def draw_overview(table: Table) -> dict[str, Any]:
     )
     drawn: dict[str, Any] = (
         chart.properties(title=title, background=PICTURE.background)
-        .configure(font="system-ui, sans-serif", padding=16)
+        .configure(font="system-ui, sans-serif", padding=_PADDING)
         .configure_view(stroke=None)
         .configure_axis(labelColor=PICTURE.quiet, labelFontSize=12)
         .to_dict()
