@@ -4,6 +4,7 @@ import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -79,18 +80,18 @@ def databases(
     request: pytest.FixtureRequest, folder: Path, certificates: Certificates, database_url: str
 ) -> Iterator[Databases]:
     """PostgreSQL, and MongoDB of each kind."""
-    place = folder / request.param.replace(" ", "-")
-    place.mkdir()
-    trust = {}
-    match request.param:
-        case "users":
-            mongodb: OwnMongoDB = OwnMongoDB(place)
-        case "replica set":
-            mongodb = replica_set(place)
-        case _:
-            mongodb = tls_mongodb(place, certificates)
-            trust = _trust(folder, certificates)
-    with running(mongodb) as port:
+    with ExitStack() as held:
+        place = Path(held.enter_context(TemporaryDirectory(dir=folder)))
+        trust = {}
+        match request.param:
+            case "users":
+                mongodb: OwnMongoDB = OwnMongoDB(place)
+            case "replica set":
+                mongodb = replica_set(place)
+            case _:
+                mongodb = tls_mongodb(place, certificates)
+                trust = _trust(place, certificates)
+        port = held.enter_context(running(mongodb))
         url = mongodb.url(port)
         if request.param == "users":
             url = mongodb.make_owner(port)
