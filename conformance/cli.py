@@ -81,4 +81,4 @@ def _require_reachable(url: str) -> None:
     try:
         subject.connect(timeout=5).socket.close()
     except OSError as error:
-        raise UsageError(f"{url} cannot be reached: {error}") from error
+        raise UsageError(f"{url} cannot be reached ({error}): is the server running?") from error

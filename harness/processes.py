@@ -20,7 +20,7 @@ GRACE = 12.0
 _HURRY = 2.0
 """The same after this process has been interrupted."""
 _INTERVAL = 0.2
-"""Seconds between looks for an interrupt, while a process runs."""
+"""Seconds between checks for an interrupt, while a process runs."""
 
 _PR_SET_PDEATHSIG = 1
 _RUN_IF_PARENT = '[ "$PPID" = "$0" ] && exec "$@"'

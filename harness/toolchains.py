@@ -164,10 +164,11 @@ def _missing(toolchains: Iterable[Toolchain]) -> list[Toolchain]:
 
 
 def _install(one: Toolchain) -> None:
-    if not one.wheel:
+    if one.wheel:
+        install_wheel(one.wheel, TOOLS / one.wheel, one.finish)
+    else:
         by_hand = one.by_hand or "install it with this machine's package manager"
         raise UsageError(f"{one.what} is missing: {by_hand}")
-    install_wheel(one.wheel, TOOLS / one.wheel, one.finish)
 
 
 def _install_by_apt(missing: Sequence[Toolchain]) -> None:
