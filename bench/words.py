@@ -8,13 +8,16 @@ from bench.workload import UNITS, Case, Load, Settings
 
 
 def figure_text(value: float | None) -> str:
-    """At least three significant digits, with thousands separators; a dash if unknown."""
+    """Three significant digits or more, to three decimals, with thousands separators; a dash if
+    unknown."""
     if value is None:
         return "–"
     if isinf(value):
         return "over the timeout"
     if value == 0:
         return "0"
+    if 0 < value < 0.0005:
+        return "<0.001"
     places = max(0, 2 - floor(log10(abs(value))))
     return f"{value:,.{min(places, 3)}f}"
 

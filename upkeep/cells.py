@@ -35,7 +35,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bench.figures import FIGURES, Row, ratio, rows_of
 from bench.report.behaviours import risks
-from bench.words import figure_text
+from bench.words import figure_text, interval_text
 from harness.catalog import find_servers
 from harness.errors import UsageError
 from harness.lines import count_lines
@@ -128,9 +128,8 @@ def _table(words: str) -> str:
     for row in rows:
         cells = []
         for name in figures:
-            value, low, high = _estimate(result, row, name)
-            around = "" if low is None or high is None else f" ({_text(low)} to {_text(high)})"
-            cells.append(_text(value) + around)
+            found = row.estimates.get(_known(name))
+            cells.append(interval_text(found) if found else _text(_estimate(result, row, name)[0]))
         lines.append([row.target, *cells])
     return _rendered(["Server", *map(_title, figures)], lines)
 
