@@ -1,10 +1,12 @@
 """Figures in texts come from published results."""
 
 import re
+from math import inf
 from pathlib import Path
 
 import pytest
 
+from bench.words import figure_text
 from harness.catalog import find_servers
 from harness.errors import UsageError
 from harness.paths import ROOT
@@ -96,15 +98,32 @@ def test_a_claim_that_cannot_be_judged(page: Path, old: str, new: str, message: 
         update(page)
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (inf, "over the timeout"),
+        (0, "0"),
+        (0.0004, "<0.001"),
+        (0.0006, "0.001"),
+        (0.98765, "0.988"),
+        (12.345, "12.3"),
+        (1234.5, "1,234"),
+    ],
+)
+def test_the_text_of_a_figure(value: float | None, text: str) -> None:
+    assert figure_text(value) == text
+
+
 def test_a_table_is_filled_in(page: Path) -> None:
-    words = "box/text 200 rate,cpu case='1 worker' servers=express/express,flask/gevent"
+    words = "box/text 200 rate,failed case='1 worker' servers=express/express,flask/gevent"
     page.write_text(f"# Title\n\n<!-- table: {words} -->\n<!-- /table -->\n")
     update(page)
     assert page.read_text().splitlines()[3:7] == [
-        "| Server | Requests per second, requests/s | CPU time of the server, µs/request |",
+        "| Server | Requests per second, requests/s | Failed requests, % |",
         "| --- | ---: | ---: |",
-        "| express/express | 4,059 (4,022 to 4,097) | 234 (232 to 236) |",
-        "| flask/gevent | 2,040 (2,021 to 2,059) | 466 (461 to 470) |",
+        "| express/express | 4,059 (4,022 to 4,097) | 0 [0 to 0] |",
+        "| flask/gevent | 2,040 (2,021 to 2,059) | 0 [0 to 0] |",
     ]
     assert check(page, strict=True) == []
 

@@ -53,10 +53,10 @@ def _figure(words: str) -> str:
     result, server, level, figure = given
     if "per" in options:
         return _ratio_text(_relative(given, options), "plain" not in options)
-    value, low, high = _estimate(result, _row(result, server, level, options.get("case")), figure)
-    if "interval" in options and low is not None and high is not None:
-        return f"{_text(value)} ({_text(low)} to {_text(high)})"
-    return _text(value)
+    row = _row(result, server, level, options.get("case"))
+    if "interval" in options:
+        return _with_interval(result, row, figure)
+    return _text(_estimate(result, row, figure)[0])
 
 
 def _claims(words: str) -> str:
@@ -126,11 +126,7 @@ def _table(words: str) -> str:
         rows = [known[name] for name in options["servers"].split(",")]
     lines = []
     for row in rows:
-        cells = []
-        for name in figures:
-            found = row.estimates.get(_known(name))
-            cells.append(interval_text(found) if found else _text(_estimate(result, row, name)[0]))
-        lines.append([row.target, *cells])
+        lines.append([row.target, *(_with_interval(result, row, name) for name in figures)])
     return _rendered(["Server", *map(_title, figures)], lines)
 
 
@@ -221,6 +217,11 @@ def _estimate(result: str, row: Row, figure: str) -> _Interval:
     if FIGURES[figure].unit == "ms":
         return None, None, None
     raise UsageError(f"{result} has no {figure}")
+
+
+def _with_interval(result: str, row: Row, figure: str) -> str:
+    found = row.estimates.get(_known(figure))
+    return interval_text(found) if found else _text(_estimate(result, row, figure)[0])
 
 
 def _text(value: float | None) -> str:
