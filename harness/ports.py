@@ -1,6 +1,7 @@
 """Loopback ports."""
 
 import contextlib
+import http.client
 import itertools
 import random
 import socket
@@ -68,3 +69,15 @@ def accepts(host: str, port: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def answers(host: str, port: int, path: str = "/index") -> bool:
+    """Whether ``path`` is answered with 200 there."""
+    connection = http.client.HTTPConnection(host, port, timeout=2)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,6 +1,5 @@
 """Runs one deployment of a server."""
 
-import http.client
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,7 @@ import psutil
 from harness.build import build
 from harness.catalog import Target
 from harness.errors import TaskError, UsageError
-from harness.ports import require_free
+from harness.ports import answers, require_free
 from harness.processes import ending, spawn, stop, wait_until
 from harness.scratch import scratch
 from harness.settings import DEFAULTS, environment, parse_port
@@ -138,15 +137,3 @@ def _tail(output: IO[str] | int | None) -> str:
         return ""
     lines = Path(output.name).read_text(errors="replace").splitlines()
     return "".join(f"\n{line}" for line in lines[-8:])
-
-
-def answers(host: str, port: int) -> bool:
-    """Whether /index is answered with 200."""
-    connection = http.client.HTTPConnection(host, port, timeout=2)
-    try:
-        connection.request("GET", "/index")
-        return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()

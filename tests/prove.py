@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from conformance.subject import Subject
+from harness.ports import answers
 from harness.processes import wait_until
-from harness.server import answers
 
 DENIED = "-claimed-none"
 """Suffix of the faults that are in a manifest, not in a server."""

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -19,11 +20,12 @@ from pymongo.errors import OperationFailure
 from harness.errors import TaskError, UsageError
 from harness.locks import is_locked
 from harness.paths import ROOT, RUN
-from harness.ports import is_free
-from harness.processes import wait_until
+from harness.ports import free_port, is_free
+from harness.processes import stop, wait_until
 from harness.services import KINDS, Services, backing_services, documents, keeper, tables
 from harness.services.private import own_folder
 from harness.services.service import Service
+from harness.services.upstream import Upstream
 from tests.tasks import is_alive, listeners, started
 
 pytestmark = pytest.mark.timeout(300)
@@ -101,6 +103,31 @@ def test_a_taken_port(capfd: pytest.CaptureFixture[str]) -> None:
         assert second.slow_api_url != first.slow_api_url
         assert second.database_url == first.database_url
     assert f"upstream: port {port} is taken" in capfd.readouterr().err
+
+
+def test_a_port_taken_during_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upstream = Upstream()
+    with socket.create_server(("127.0.0.1", 0)) as other, (tmp_path / "alive").open("w") as alive:
+        ports = [free_port(), other.getsockname()[1]]
+        monkeypatch.setattr(keeper, "_choose_port", lambda _: ports.pop())
+        process, port = keeper._start(upstream, alive.fileno())
+        try:
+            assert upstream.is_ready(port)
+            assert not ports
+        finally:
+            stop(process)
+
+
+@pytest.mark.usefixtures("idle")
+def test_a_port_taken_between_two_starts_ends_the_task(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with started("services", log=log, until="Ctrl-C") as task:
+        port = urlsplit(exported(log)["SLOW_API_URL"]).port or 0
+        keeper_of("upstream").kill()
+        assert wait_until(lambda: is_free(port), timeout=5, interval=0)
+        with socket.create_server(("127.0.0.1", port)):
+            assert task.wait(60) == 128 + signal.SIGTERM
+    assert "error: upstream has another address now: start this task again" in log.read_text()
 
 
 @pytest.mark.usefixtures("idle")

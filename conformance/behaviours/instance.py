@@ -15,9 +15,9 @@ import psutil
 from conformance.behaviours.lab import Lab
 from conformance.http import Connection
 from conformance.subject import Subject
-from harness.ports import free_port
+from harness.ports import answers, free_port
 from harness.processes import stop, wait_until
-from harness.server import answers, launch
+from harness.server import launch
 
 START = 180.0
 """Seconds that it may take to start, or to refuse its settings."""

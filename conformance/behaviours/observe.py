@@ -22,8 +22,8 @@ from conformance.behaviours import (
 )
 from conformance.behaviours.lab import INQUIRIES, Inquiry, Lab, Lane
 from conformance.subject import Start
+from harness.ports import answers
 from harness.processes import wait_until
-from harness.server import answers
 from spec.behaviours import questions
 
 __all__ = ["INQUIRIES", "Observation", "observe"]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.paths import ROOT
-from harness.ports import accepts
+from harness.ports import answers
 from harness.services.service import Service
 
 
@@ -29,5 +29,5 @@ class Upstream(Service):
         return f"http://127.0.0.1:{port}/"
 
     def is_ready(self, port: int) -> bool:
-        """Whether it accepts connections."""
-        return accepts("127.0.0.1", port)
+        """Whether it answers, and not a database that took the port in the meantime."""
+        return answers("127.0.0.1", port, "/stats")

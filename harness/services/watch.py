@@ -1,6 +1,6 @@
 """Restarts services that end while a task uses them."""
 
-import _thread
+import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ def watched(services: Sequence[Service], addresses: Mapping[str, str]) -> Iterat
     """Keep ``services`` running at their ``addresses`` (by setting) for the length of the block.
 
     Every task that uses a service watches it, and the first to notice that it ended restarts it.
-    The task is interrupted if the service cannot be restarted at the same address.
+    The task is ended by SIGTERM if the service cannot be restarted at the same address.
     """
     done = threading.Event()
     watch = threading.Thread(target=_watch, args=(services, addresses, done), daemon=True)
@@ -43,7 +43,8 @@ def _watch(
                 _restart(service, addresses[service.setting])
             except TaskError as error:
                 say(f"error: {error}")
-                _thread.interrupt_main()
+                # A real signal: _thread.interrupt_main() does not wake a thread that waits.
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
                 return
             say(f"{service.name} had ended; it is running again at the same address")
 
