@@ -71,12 +71,13 @@ def accepts(host: str, port: int) -> bool:
     return True
 
 
-def answers(host: str, port: int, path: str = "/index") -> bool:
-    """Whether ``path`` is answered with 200 there."""
+def answers(host: str, port: int, path: str = "/index", start: bytes = b"") -> bool:
+    """Whether ``path`` is answered with 200 there, and with a body that starts with ``start``."""
     connection = http.client.HTTPConnection(host, port, timeout=2)
     try:
         connection.request("GET", path)
-        return connection.getresponse().status == 200
+        response = connection.getresponse()
+        return response.status == 200 and response.read(len(start)) == start
     except (OSError, http.client.HTTPException):
         return False
     finally:

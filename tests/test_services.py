@@ -105,6 +105,11 @@ def test_a_taken_port(capfd: pytest.CaptureFixture[str]) -> None:
     assert f"upstream: port {port} is taken" in capfd.readouterr().err
 
 
+def test_a_database_is_not_taken_for_the_upstream(held: Services) -> None:
+    ready = [Upstream().is_ready(urlsplit(url).port or 0) for url in held.environment().values()]
+    assert sorted(ready) == [False, False, True]
+
+
 def test_a_port_taken_during_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     upstream = Upstream()
     with socket.create_server(("127.0.0.1", 0)) as other, (tmp_path / "alive").open("w") as alive:

@@ -29,5 +29,5 @@ class Upstream(Service):
         return f"http://127.0.0.1:{port}/"
 
     def is_ready(self, port: int) -> bool:
-        """Whether it answers, and not a database that took the port in the meantime."""
-        return answers("127.0.0.1", port, "/stats")
+        """Whether it answers, and not a database that took the port: MongoDB answers HTTP too."""
+        return answers("127.0.0.1", port, "/stats", b'{"calls"')
