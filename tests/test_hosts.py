@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.generators import generate
+from bench.generators import generate, locust
 from bench.generators.load import LoadSpec
 from bench.hosts.server import Reading, agent_of
 from bench.hosts.workers import commands, workers_on
@@ -29,8 +29,12 @@ from tests.test_locust import load_spec
 pytestmark = pytest.mark.timeout(300)
 
 LOADS = ("load1", "load2", "load3")
-UVX = '#!/bin/sh\nshift\nexec env PYTHONPATH={path} {python} -m locust "$@"\n'
-"""Instead of uvx, which would need the internet."""
+UVX = """#!/bin/sh
+shift
+TMPDIR=$(mktemp -d -p {folder}) PYTHONPATH={path} exec {python} -m locust "$@"
+"""
+"""Instead of uvx, which would need the internet. Each start has a folder for temporary files of its
+own: Locust writes the locustfile that it receives there, always under the same name."""
 SSH = '#!/bin/sh\nexec {ssh} -F {folder}/ssh_config "$@"\n'
 SSH_CONFIG = """
 IdentityFile {folder}/key
@@ -54,6 +58,12 @@ StrictModes no
 UsePAM no
 SetEnv HOME={folder} PATH={folder}/bin:/usr/bin:/bin
 """
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give up on a worker that does not come, long before the test's own timeout."""
+    monkeypatch.setattr(locust, "PATIENCE", 60.0)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +93,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The hosts' folder, with a uvx that runs the Locust of this repository."""
     folder = tmp_path_factory.mktemp("hosts")
     path = f"{TOOLS / 'locust'}:{ROOT}"
-    _write(folder / "bin" / "uvx", UVX.format(path=path, python=sys.executable))
+    _write(folder / "bin" / "uvx", UVX.format(folder=folder, path=path, python=sys.executable))
     return folder
 
 
