@@ -14,6 +14,8 @@ _UNKNOWN = 10.0
 """The same for a load that ends by itself."""
 _STEPS = 8
 """The usual steps of a search for the capacity."""
+_BETWEEN = 2.5
+"""Seconds that each of them takes besides its load."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def _turn(
     warmup = target.deployment.warmup if workload.warmup is None else workload.warmup
     load = workload.load.duration_of(level) or _UNKNOWN
     if workload.load.model == "capacity":
-        load *= _STEPS
+        load = (load + _BETWEEN) * _STEPS
     return Turn(order, target, case, level, repeat, warmup, _OVERHEAD + warmup + load)
 
 
