@@ -1,8 +1,10 @@
 """The command line of ``just bench``."""
 
+import math
 import os
 import random
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -39,8 +41,8 @@ from harness.task import reports_errors
 from harness.validation import describe
 
 LATEST = "the latest unfinished run"
-_LINES = 10
-"""Turns for each line of progress if there is no terminal for a bar."""
+_SILENCE = 60.0
+"""Seconds between lines of progress if there is no terminal for a bar."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -281,6 +283,7 @@ def _measure(
         if run.workload.images:
             files, paths = _images(run.workload, backing, bar)
         task = bar.add_task(run.workload_name, total=None, note="")
+        said = -math.inf
 
         def progress(turn: Turn, done: int, todo: int, left: float) -> None:
             note = (
@@ -289,7 +292,9 @@ def _measure(
                 f"repeat {turn.repeat} of {run.workload.repeats}"
             )
             bar.update(task, completed=done, total=todo, note=note)
-            if not bar.console.is_terminal and done % _LINES == 0:
+            nonlocal said
+            if not bar.console.is_terminal and time.monotonic() - said >= _SILENCE:
+                said = time.monotonic()
                 say(note)
 
         own = bool(os.environ.get("MONGODB_URL") or os.environ.get("DATABASE_URL"))

@@ -13,6 +13,7 @@ import psycopg
 import pymongo
 
 from bench.affinity import as_text
+from bench.generators.load import IN_FLIGHT
 from bench.result import Machine
 from bench.workload import Load
 from harness.console import say
@@ -39,12 +40,14 @@ def require_files(load: Load) -> None:
     """Refuse connections that the limit of open files does not allow, on either side.
 
     A server would otherwise be blamed for them. At a rate, a slow server may have as many as are
-    due within the timeout: say so if that is too many.
+    due within the timeout, up to ``IN_FLIGHT``: say so if that is too many.
     """
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if limit == resource.RLIM_INFINITY or load.model == "capacity":
         return
-    most = int(max(load.levels) * (1 if load.model == "closed" else load.timeout))
+    most = int(max(load.levels))
+    if load.model != "closed":
+        most = min(int(max(load.levels) * load.timeout), IN_FLIGHT)
     needed = most + _OTHER_FILES
     if needed <= limit:
         return

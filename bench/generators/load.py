@@ -15,6 +15,8 @@ from harness.errors import TaskError
 from harness.processes import ending, spawn, stop
 from harness.programs import find_program, search_path
 
+IN_FLIGHT = 10_000
+"""The most connections of an open model at once; what exceeds it waits for a slot."""
 GRACE = 60.0
 """Seconds that a load generator may take beyond its duration and timeout."""
 _POLL = 0.05

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench.generators.load import Bodies, GeneratorError, LoadResult, LoadSpec, run
+from bench.generators.load import IN_FLIGHT, Bodies, GeneratorError, LoadResult, LoadSpec, run
 from bench.result import Errors, Latency
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
@@ -108,6 +108,7 @@ def _load(spec: LoadSpec) -> dict[str, object]:
         "requests": spec.requests,
         "calls": spec.calls,
         "timeout": spec.timeout,
+        "in_flight": IN_FLIGHT,
     }
 
 

@@ -44,8 +44,6 @@ from locust import User, events, task
 from locust.exception import StopUser
 from locust.runners import MasterRunner, WorkerRunner
 
-IN_FLIGHT = 10_000
-"""The most connections of an open model, over all workers; what exceeds it waits for a slot."""
 ERRORS = ("connect", "read", "timeout", "unfinished", "status", "short")
 _SPARE_FILES = 100
 """File descriptors kept free for anything but connections."""
@@ -174,7 +172,7 @@ class Share:
             self._pick = partial(random.Random(f"{load['seed']}/{index}").choice, requests)
         self._timeout: float = load["timeout"]
         self._files = _raise_file_limit() - _SPARE_FILES
-        self._slots = min(IN_FLIGHT // workers, self._files)
+        self._slots = min(load["in_flight"] // workers, self._files)
         self._idle: list[Connection] = []
         self._in_flight = 0
         """Greenlets that have not ended."""
