@@ -42,7 +42,7 @@ from harness.validation import describe
 
 LATEST = "the latest unfinished run"
 _SILENCE = 60.0
-"""Seconds between lines of progress if there is no terminal for a bar."""
+"""The fewest seconds between lines of progress if there is no terminal for a bar."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -47,7 +47,7 @@ def require_files(load: Load) -> None:
         return
     most = int(max(load.levels))
     if load.model != "closed":
-        most = min(int(max(load.levels) * load.timeout), IN_FLIGHT)
+        most = min(int(most * load.timeout), IN_FLIGHT)
     needed = most + _OTHER_FILES
     if needed <= limit:
         return

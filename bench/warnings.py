@@ -108,7 +108,8 @@ def drift(per_second: Sequence[int]) -> float | None:
         return None
     if not first:
         return 1.0
-    change, error = last / first - 1, sqrt(1 / first + 1 / max(last, 1))
+    # The counts of a steady load have a Poisson distribution: their difference has this error.
+    change, error = last / first - 1, sqrt(first + last) / first
     return change if abs(change) > max(_DRIFT, 2 * error) else None
 
 

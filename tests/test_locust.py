@@ -23,6 +23,7 @@ from bench.generators import capacity, locust
 from bench.generators.load import Bodies, LoadResult, LoadSpec
 from bench.histogram import merged
 from bench.result import Errors
+from bench.warnings import drift
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
 from harness.ports import free_port
@@ -170,10 +171,22 @@ def test_errors_by_kind(tmp_path: Path) -> None:
         result = locust.generate(replace(load, url=f"http://127.0.0.1:{port}"))
     assert result.errors == Errors(read=25, status=50, timeout=25, short=25)
     assert (result.requests, result.attempts) == (75, 200)
-    assert sum(result.per_second) == 75
+    assert len(result.per_second) == int(result.seconds)
+    assert 0 < sum(result.per_second) <= 75
     assert result.bodies == Bodies(received=175, due=200, least=200, most=200)
     assert result.cpu > details(result.output)["cpu"] > 0
     assert result.seconds == pytest.approx(1.5, abs=0.4)
+
+
+def test_a_server_that_answers_no_more(tmp_path: Path) -> None:
+    """The seconds without a response count: they say that the rate was not steady."""
+    paths = ["/"] * 20 + ["/late"] * 120
+    load = load_spec(tmp_path, 0, *paths, level=20.0, duration=7.0, timeout=0.5, threads=2)
+    with serving() as port:
+        result = locust.generate(replace(load, url=f"http://127.0.0.1:{port}"))
+    assert result.errors == Errors(timeout=120)
+    assert result.per_second == [20, 0, 0, 0, 0, 0, 0]
+    assert drift(result.per_second) == -1
 
 
 def test_failures_count_as_longer_than_any_response(tmp_path: Path) -> None:

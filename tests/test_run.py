@@ -208,6 +208,9 @@ def test_a_source_that_is_gone_is_not_the_server_s_failure() -> None:
         ([1000, 1000, 1000, 900, 900], None),  # too short
         ([3, 3, 4, 4, 4, 4], None),  # too few to tell
         ([0, 0, 5, 5, 5, 5], 1.0),
+        ([1000, 100, 0, 0, 0, 0], -1.0),  # nothing any more
+        ([3, 3, 2, 0, 0, 0], -1.0),
+        ([1, 0, 0, 0, 0, 0], None),
         ([0] * 6, None),
     ],
 )

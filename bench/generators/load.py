@@ -99,7 +99,7 @@ class LoadResult:
     bodies: Bodies | None = None
     """None if the generator does not count bytes."""
     per_second: list[int] = field(default_factory=list)
-    """Good responses in each whole second."""
+    """Good responses in each whole second of the load, to its end; also those without any."""
     rate: float | None = None
     """The capacity."""
     steps: list[Step] = field(default_factory=list)

@@ -426,12 +426,15 @@ class Result:
             lags.add(array("I", part["lags"]))
         errors = {kind: sum(part["errors"][kind] for part in self._parts) for kind in ERRORS}
         latency, lag = good.latency(sum(errors.values())), lags.latency(0)
-        per_second = [part["per_second"] for part in self._parts]
+        seconds = max(part["seconds"] for part in self._parts)
+        answered: Counter[int] = Counter()
+        for part in self._parts:
+            answered.update(dict(enumerate(part["per_second"])))
         return {
             "requests": len(good),
             "attempts": int(self._sum("attempts")),
-            "seconds": max(part["seconds"] for part in self._parts),
-            "per_second": [sum(found) for found in itertools.zip_longest(*per_second, fillvalue=0)],
+            "seconds": seconds,
+            "per_second": [answered[at] for at in range(int(seconds))],
             "errors": errors,
             "unfinished": errors["unfinished"],
             "received": int(self._sum("received")),
