@@ -4,7 +4,10 @@ set positional-arguments
 export INVOCATION_DIRECTORY := invocation_directory()
 export PATH := justfile_directory() / ".tools/bin:" + env("PATH")
 
-python := ".venv/bin/python"
+python := ".venv/bin/python -X parent=" + just_pid()
+
+# What just starts dies with it
+mortal := if os() == "linux" { "setpriv --pdeathsig TERM" } else { "" }
 
 # List the tasks
 default:
@@ -20,7 +23,7 @@ serve *ARGS: _environment
 conform *ARGS: _environment
     @exec {{ python }} -m conformance "$@"
 
-# Show how stacks behave where the contract does not decide: behaviours [NAME…]
+# Show how stacks behave where the contract does not decide: behaviours [NAME…]|URL
 [no-exit-message]
 behaviours *ARGS: _environment
     @exec {{ python }} -m conformance.matrix "$@"
@@ -88,7 +91,7 @@ services *ARGS: _environment
 # Reset the databases to the fixtures
 [no-exit-message]
 reset *ARGS: _environment
-    @{{ python }} -m harness reset "$@"
+    @exec {{ python }} -m harness reset "$@"
 
 # Generate a large deterministic set of images under .run/
 [no-exit-message]
@@ -106,9 +109,9 @@ check *ARGS: _environment
 
 # Check style and types
 lint: _environment
-    @exec .venv/bin/ruff check --quiet
-    @exec .venv/bin/ruff format --check --quiet
-    @exec .venv/bin/mypy
+    exec .venv/bin/ruff check --quiet
+    exec .venv/bin/ruff format --check --quiet
+    exec .venv/bin/mypy
 
 # Fix style and formatting
 fmt: _environment
@@ -126,14 +129,14 @@ lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annota
 # Scripts in .venv contain its path: it is created again after the clone has moved.
 [no-exit-message]
 _environment:
-    @pwd | cat - requirements/project.txt | cmp -s - .venv/.installed-from || exec just _install
+    @pwd | cat - requirements/project.txt | cmp -s - .venv/.installed-from || exec {{ mortal }} just _install
 
 [no-exit-message]
 _install:
     @[ -w . ] || { echo "error: cannot write to $(pwd): clone to a folder that this user can write to" >&2; exit 2; }
     @echo "installing the project's own packages (once)" >&2
     @if [ -f .venv/.installed-from ] && [ "$(head -n 1 .venv/.installed-from)" != "$(pwd)" ]; then rm -rf .venv; fi
-    @exec uv venv --quiet --allow-existing --python '>=3.11' .venv
-    @exec uv pip sync --quiet --require-hashes --compile-bytecode requirements/project.txt
+    @exec {{ mortal }} uv venv --quiet --allow-existing --python '>=3.11' .venv
+    @exec {{ mortal }} uv pip sync --quiet --require-hashes --compile-bytecode requirements/project.txt
     @pwd | cat - requirements/project.txt > .venv/.installed-from.new
     @mv .venv/.installed-from.new .venv/.installed-from

@@ -1,17 +1,16 @@
 """What a reader must know about a whole run before its figures."""
 
+import spec
 from bench.affinity import as_text
 from bench.result import Run
 from bench.words import listed
 from bench.workload import Case
 
-SOURCES = {
-    "mongo": "MongoDB",
-    "gridfs": "MongoDB",
-    "agents": "PostgreSQL",
-    "slow_api": "the upstream",
+_NAMES: dict[spec.Source, str] = {
+    "mongodb": "MongoDB",
+    "postgresql": "PostgreSQL",
+    "upstream": "the upstream",
 }
-"""The data source that each part of the contract uses."""
 
 
 def caveats(run: Run) -> list[str]:
@@ -62,7 +61,8 @@ def _crowded(run: Run) -> list[str]:
         if own and workers > len(own):
             return [f"{_of(workers, 'worker')} of a server on its {_of(len(own), 'core')}"]
         return []
-    sources = sorted({SOURCES[part] for part in run.workload.parts if part in SOURCES})
+    used = {spec.ENDPOINTS[part].source for part in run.workload.parts}
+    sources = sorted(name for source, name in _NAMES.items() if source in used)
     if run.measurements and all(one.cpu.database is None for one in run.measurements):
         sources = [name for name in sources if name == "the upstream"]
     busy, cores = workers + threads + len(sources), run.machine.cores

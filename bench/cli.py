@@ -1,10 +1,8 @@
 """The command line of ``just bench``."""
 
-import math
 import os
 import random
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -18,7 +16,7 @@ from rich.text import Text
 import spec
 from bench import images, machine
 from bench.affinity import FORM, chosen
-from bench.caveats import SOURCES, caveats, placement
+from bench.caveats import caveats, placement
 from bench.conditions import show_conditions
 from bench.generators import prepare as prepare_generator
 from bench.hosts.server import Elsewhere, elsewhere
@@ -32,7 +30,7 @@ from bench.summary import show
 from bench.words import at_level
 from bench.workload import Case, Changes, Workload, load_workload, workload_names
 from harness.catalog import Target, find_targets, require_all
-from harness.console import progress_bar, result, say
+from harness.console import progress_bar, result, say, without_bar
 from harness.errors import TaskError, UsageError
 from harness.locks import claim
 from harness.paths import RUN
@@ -42,7 +40,7 @@ from harness.validation import describe
 
 LATEST = "the latest unfinished run"
 _SILENCE = 60.0
-"""The fewest seconds between lines of progress if there is no terminal for a bar."""
+"""Seconds between lines of progress without a terminal."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -124,7 +122,11 @@ def main(
         hosts = workers.split(",") if workers else []
         if hosts and plan.load.generator == "wrk":
             raise UsageError("--workers generate the load with Locust: leave out --generator")
-    cores = {} if address else chosen(cpus, sources=bool(plan.parts & set(SOURCES)))
+    cores = (
+        {}
+        if address
+        else chosen(cpus, sources=any(spec.ENDPOINTS[part].source for part in plan.parts))
+    )
     if by_hand and not hosts:
         raise UsageError("--by-hand needs --workers")
     if address:
@@ -283,7 +285,7 @@ def _measure(
         if run.workload.images:
             files, paths = _images(run.workload, backing, bar)
         task = bar.add_task(run.workload_name, total=None, note="")
-        said = -math.inf
+        aside = without_bar(_SILENCE)
 
         def progress(turn: Turn, done: int, todo: int, left: float) -> None:
             note = (
@@ -292,10 +294,7 @@ def _measure(
                 f"repeat {turn.repeat} of {run.workload.repeats}"
             )
             bar.update(task, completed=done, total=todo, note=note)
-            nonlocal said
-            if not bar.console.is_terminal and time.monotonic() - said >= _SILENCE:
-                said = time.monotonic()
-                say(note)
+            aside(note)
 
         own = bool(os.environ.get("MONGODB_URL") or os.environ.get("DATABASE_URL"))
         context = RunContext(run.workload, backing, files, paths, workers, run.cpus, own, there)

@@ -1,9 +1,8 @@
 """Measures one server once: fresh start, warm-up, load, CPU time and memory."""
 
-import re
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,11 +26,13 @@ from bench.warnings import Usage, warnings
 from bench.workload import Workload
 from conformance.subject import Subject
 from harness.errors import TaskError
-from harness.ports import free_port, is_free
+from harness.ports import free_port, http_url, is_free
 from harness.processes import ending
 from harness.scratch import scratch
 from harness.server import Running, running
 from harness.services import Services
+from harness.services.urls import without_secrets
+from harness.settings import SETTINGS, URLS
 
 Server = Running | Elsewhere
 
@@ -99,9 +100,7 @@ class _Turn:
             sampler = Sampler(Subject(server.host, server.port), contract, self.context.paths)
             warm = self._warm(server, sampler)
             result, usage, peak = self._load(server, tree, sampler)
-            environment = {
-                name: without_password(value) for name, value in server.environment.items()
-            }
+            environment = settings_in(server.environment)
             self._require_alive(server)
             sampler.recheck()
         require_bodies(result)
@@ -189,7 +188,7 @@ class _Turn:
         """Its address for the machines that generate the load."""
         workers = self.context.workers
         if workers and not isinstance(server, Elsewhere):
-            return f"http://{own_address(workers[0])}:{server.port}"
+            return http_url(own_address(workers[0]), server.port)
         return server.url
 
     def _load(
@@ -301,6 +300,10 @@ class _Turn:
         )
 
 
-def without_password(value: str) -> str:
-    """Hide the password in a setting that is a URL."""
-    return re.sub(r"(?<=://)([^:/@]*):[^@/]*@", r"\1:…@", value)
+def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
+    """The contract's settings, to be published; other variables and URLs may hold secrets."""
+    return {
+        name: without_secrets(environment[name]) if name in URLS else environment[name]
+        for name in SETTINGS
+        if name in environment
+    }

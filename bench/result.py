@@ -169,7 +169,7 @@ class Measurement(_Model):
     settings: dict[str, str]
     """The server's settings that the workload sets."""
     environment: dict[str, str] = {}
-    """The server's whole environment, without passwords."""
+    """The contract's settings as the server got them; of URLs only scheme, host and path."""
     seconds: float
     requests: int
     """Requests answered with 200, in time."""

@@ -153,7 +153,7 @@ def _info(target: Target, fingerprint: str, elsewhere: Elsewhere | None) -> Serv
 
 
 def require_unchanged(run: Run, targets: Sequence[Target]) -> None:
-    """Raise if the machine or the servers of a run have changed since it was started."""
+    """Raise if this machine, this project or the servers have changed since a run was started."""
     here = machine.describe()
     if differences := [
         name
@@ -163,6 +163,11 @@ def require_unchanged(run: Run, targets: Sequence[Target]) -> None:
         raise UsageError(
             f"{run.id} cannot be resumed: this machine differs in {' and '.join(differences)}; "
             "start a new run"
+        )
+    if (commit := machine.commit()) != run.project:
+        raise UsageError(
+            f"{run.id} cannot be resumed: it began at commit {run.project}, and this is {commit}: "
+            f"`git checkout {run.project.removesuffix('+')}`, or start a new run"
         )
     changed = [
         target.name

@@ -11,9 +11,9 @@ import psycopg
 import pymongo
 import pymongo.errors
 
+import spec
 from bench.disturbed import Disturbed
 from bench.result import SourceName
-from bench.workload import part_of
 from harness.services import Services
 from harness.services.mongodb import DATABASE
 
@@ -68,16 +68,12 @@ def sources_of(paths: Sequence[str], services: Services, request_id: str) -> lis
 
 
 def _cost(source: str, path: str) -> int:
-    match source, part_of(path):
-        case "mongodb", "mongo":
-            return 1  # find
-        case "mongodb", "gridfs":
-            return 2  # find in fs.files, then in fs.chunks
-        case "postgresql", "agents":
-            return 1  # scan of agentfeatures
-        case "upstream", "slow_api":
-            return int(dict(parse_qsl(urlsplit(path).query)).get("calls", "10"))
-    return 0
+    endpoint = spec.ENDPOINTS[spec.part_of(path)]
+    if endpoint.source != source:
+        return 0
+    if source == "upstream":
+        return int(dict(parse_qsl(urlsplit(path).query)).get("calls", "10"))
+    return endpoint.cost
 
 
 def _finds(url: str) -> int:

@@ -30,12 +30,14 @@ def interval_text(estimate: Estimate | None) -> str:
     value = figure_text(estimate.value)
     if estimate.kind == "single" or isinf(estimate.low):
         return value
-    low, high = figure_text(estimate.low), figure_text(estimate.high)
-    return (
-        f"{value} ({low} to {high})"
-        if estimate.kind == "interval"
-        else f"{value} [{low} to {high}]"
-    )
+    return f"{value} {spread_text(estimate)}"
+
+
+def spread_text(estimate: Estimate) -> str:
+    """``(4,020 to 4,190)`` for an interval, ``[4,020 to 4,190]`` for the lowest and the highest
+    repeat."""
+    spread = f"{figure_text(estimate.low)} to {figure_text(estimate.high)}"
+    return f"({spread})" if estimate.kind == "interval" else f"[{spread}]"
 
 
 def ratio_text(ratio: Ratio | None) -> str:

@@ -2,8 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -12,6 +11,7 @@ from harness.hints import did_you_mean
 from harness.manifest import Part, Text
 from harness.paths import ROOT
 from harness.validation import describe
+from spec import part_of
 
 WORKLOADS = ROOT / "bench" / "workloads"
 
@@ -163,7 +163,7 @@ class Workload(_Model):
         return self
 
     @property
-    def parts(self) -> set[str]:
+    def parts(self) -> set[Part]:
         """The parts of the contract that it requests."""
         paths = [self.images.endpoint] if self.images else self.paths
         return {part_of(path) for path in paths}
@@ -184,15 +184,6 @@ class Workload(_Model):
         if "images" in given and own["images"]:
             own["images"]["count"] = given["images"]
         return _checked(own, "the changed workload")
-
-
-def part_of(path: str) -> str:
-    """The part of the contract that a request target belongs to."""
-    first = urlsplit(path).path.split("/")[1]
-    part = {"index": "text"}.get(first, first)
-    if part not in get_args(Part):
-        raise ValueError(f"{path} belongs to no part of the contract")
-    return part
 
 
 def load_workload(name: str) -> Workload:

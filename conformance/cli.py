@@ -38,9 +38,9 @@ def main(
 
     NAME is a server with all its deployments, DIR any folder with a server.toml. A URL
     (http://HOST:PORT) is any running server; checks that need its databases or its process are
-    left out. Behaviours of this repository's servers must match their behaviours.json; those of
-    other servers are shown. Exit status 1 if a check failed or a behaviour changed, 2 if a server
-    could not be found, built or started.
+    left out. Behaviours must match the server's behaviours.json; those of a server without one are
+    shown, and have to be recorded if it is this repository's. Exit status 1 if a check failed or a
+    behaviour changed, 2 if a server could not be found, built or started.
     """
     if record and expression:
         raise UsageError("--record needs the whole suite: leave out -k")

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 import spec
-from conformance.expect import without_detail
+from conformance.expect import without_extras
 from conformance.http import Response
-from conformance.subject import EXAMPLES
 from spec import Expected, media_types
 
 
@@ -44,7 +43,7 @@ class Fingerprint:
         """
         expected = exchange.expected
         media_type = media_types.compared(response.content_type, expected.media_type)
-        body = without_detail(response.body) if expected.detail else response.body
+        body = without_extras(response) if expected.detail else response.body
         self._digest.update(json.dumps([exchange.target, response.status, media_type]).encode())
         self._digest.update(len(body).to_bytes(8) + body)
 
@@ -53,7 +52,7 @@ class Fingerprint:
         return self._digest.hexdigest()
 
 
-def corpus(parts: Iterable[str] = EXAMPLES) -> list[Exchange]:
+def corpus(parts: Iterable[str] = spec.ENDPOINTS) -> list[Exchange]:
     """Every exchange of these parts of the contract."""
     return [exchange for exchange in _all() if exchange.part in set(parts)]
 
@@ -63,6 +62,7 @@ def _all() -> Iterator[Exchange]:
         ("text", ["/index", *UNKNOWN_PATHS]),
         ("json", ["/json"]),
         ("mongo", ["/mongo", *(f"/mongo?doc={doc}" for doc in ("small", "big", *BAD_DOCS))]),
+        ("notes", [spec.ENDPOINTS["notes"].example, *(f"/notes/{id}" for id in UNKNOWN_IDS)]),
         ("agents", ["/agents"]),
         ("files", list(_files("files"))),
         ("gridfs", list(_files("gridfs"))),
@@ -82,6 +82,9 @@ UNKNOWN_PATHS = (
 
 BAD_DOCS = ("", "Big", "medium", "1", "null", "small%20", "%22big%22", "%7B%22%24ne%22%3A1%7D")
 """Values of ``doc`` that are neither ``small`` nor ``big``."""
+
+UNKNOWN_IDS = ("f" * 24, "f" * 23, "f" * 25, "x" * 24, "1", "%C3%A9", "null")
+"""Ids of no note, most of which are no ids at all."""
 
 NOT_NUMBERS = ("", "abc", "ten", "-1", "1x", "NaN", "null", "99999999999999999999")
 """Values that are not integers, or outside every parameter's bounds."""

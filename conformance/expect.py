@@ -1,6 +1,6 @@
 """Comparisons whose failures show the expected and the actual value, and repeat the request."""
 
-import re
+import json
 from collections.abc import Container
 
 import spec
@@ -15,7 +15,8 @@ class Mismatch(AssertionError):
 
     def __init__(self, what: str, expected: object, got: object, response: Response) -> None:
         """Name the part of ``response`` that differs."""
-        self.repeat = response.repeat
+        self.what = what.split(" (")[0]
+        self.status, self.request, self.repeat = response.status, response.request, response.repeat
         super().__init__(
             f"{response.request.method} {response.request.target[:_SHOWN]}: {what}\n"
             f"expected  {_shown(expected)}\ngot       {_shown(got)}"
@@ -59,7 +60,7 @@ def answer(response: Response, expected: Expected) -> None:
         media_type = media_types.compared(response.content_type, expected.media_type)
         if media_type != media_types.canonical(expected.media_type):
             raise Mismatch("Content-Type", expected.media_type, response.content_type, response)
-    body = without_detail(response.body) if expected.detail else response.body
+    body = without_extras(response) if expected.detail else response.body
     same("body", expected.body, body, response)
 
 
@@ -72,10 +73,26 @@ def problem(response: Response, *statuses: int) -> None:
     """Fail unless the response is the contract's problem for one of these statuses."""
     one_of("status", statuses, response.status, response)
     detail = response.status not in (404, 405)
-    expected = Expected(response.status, spec.PROBLEM, spec.problem(response.status), detail)
-    answer(response, expected)
+    body = spec.problem(response.status).replace(*_RENAMED)
+    answer(response, Expected(response.status, spec.PROBLEM, body, detail))
 
 
-def without_detail(body: bytes) -> bytes:
-    """A problem without its ``detail``, if that is last: the contract leaves it to the server."""
-    return re.sub(rb',"detail":"(?:[^"\\]|\\.)*"\}\Z', b"}", body)
+def without_extras(response: Response) -> bytes:
+    """A problem without what the contract leaves to the server.
+
+    That is a ``detail``; in a 400 and a 422 also extension members (RFC 9457, section 3.2), and in
+    a 422 which of its two names the status has (RFC 9110 renamed it).
+    """
+    try:
+        problem = json.loads(response.body)
+        known = spec.json_body({name: problem[name] for name in ("type", "title", "status")})
+    except (ValueError, TypeError, KeyError):
+        return response.body
+    if not response.body.startswith(known[:-1]) or not isinstance(problem.get("detail", ""), str):
+        return response.body
+    if response.status not in (400, 422) and problem.keys() - {"type", "title", "status", "detail"}:
+        return response.body
+    return known.replace(*_RENAMED)
+
+
+_RENAMED = (b"Unprocessable Content", b"Unprocessable Entity")

@@ -1,83 +1,121 @@
 """Broken requests, and requests whose end is ambiguous."""
 
 
-def _get(*fields: bytes, line: bytes = b"GET /index HTTP/1.1", body: bytes = b"") -> bytes:
-    return b"\r\n".join([line, b"Host: x", *fields, b"", b""]) + body
+def _get(
+    *fields: bytes,
+    line: bytes = b"GET /index HTTP/1.1",
+    host: bytes = b"x",
+    body: bytes = b"",
+) -> bytes:
+    return b"\r\n".join([line, b"Host: " + host, *fields, b"", b""]) + body
 
 
-BROKEN: dict[str, bytes] = {
-    "no-request-line": b"\x00\x01\x02\x03\r\n\r\n",
-    "one-word": b"GET\r\n\r\n",
-    "no-version": _get(line=b"GET /index"),
-    "version-9-9": _get(line=b"GET /index HTTP/9.9"),
-    "version-in-words": _get(line=b"GET /index HTTP/one"),
-    "space-in-target": _get(line=b"GET /index?a b HTTP/1.1"),
-    "tls": bytes.fromhex("16030100c8010000c403030000000000"),
-    "http-2-preface": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "header-without-colon": _get(b"nonsense"),
-    "header-name-with-space": _get(b"A B: c"),
-    "space-before-colon": _get(b"X-A : b"),
-    "folded-header": _get(b"X-A: b", b" c"),
-    "nul-in-header": _get(b"X-A: \x00"),
-    "bare-lf": b"GET /index HTTP/1.1\nHost: x\n\n",
-    "bare-cr": b"GET /index HTTP/1.1\rHost: x\r\r",
-    "no-host": b"GET /index HTTP/1.1\r\n\r\n",
-    "two-hosts": _get(b"Host: y"),
-    "headers-of-64-kb": _get(*[b"X-A: " + b"a" * 1000] * 65),
-    "header-of-64-kb": _get(b"X-A: " + b"a" * (1 << 16)),
-    "5000-headers": _get(*[b"a: b"] * 5000),
-    "target-of-100-kb": _get(line=b"GET /index?%s HTTP/1.1" % (b"a" * 100_000)),
-    "negative-length": _get(b"Content-Length: -1"),
-    "length-in-words": _get(b"Content-Length: ten"),
-    "two-lengths": _get(b"Content-Length: 3", b"Content-Length: 4", body=b"abcd"),
-    "bad-chunk-size": _get(b"Transfer-Encoding: chunked", body=b"zz\r\n0\r\n\r\n"),
-    "unknown-coding": _get(b"Transfer-Encoding: nonsense"),
+BROKEN: dict[str, list[bytes]] = {
+    "no-version": [_get(line=b"GET /index")],
+    "version-9-9": [_get(line=b"GET /index HTTP/9.9")],
+    "space-in-target": [_get(line=b"GET /index?a b HTTP/1.1")],
+    "header-without-colon": [_get(b"nonsense")],
+    "space-before-colon": [_get(b"X-A : b")],
+    "folded-header": [_get(b"X-A: b", b" c")],
+    "nul-in-header": [_get(b"X-A: \x00")],
+    "bare-lf": [
+        b"GET /index HTTP/1.1\nHost: x\n\n",
+        b"GET /index HTTP/1.1\r\nHost: x\nX-A: b\r\n\r\n",
+    ],
+    "no-host": [b"GET /index HTTP/1.1\r\n\r\n"],
+    "two-hosts": [_get(b"Host: y")],
+    "invalid-host": [_get(host=host) for host in (b"a b", b"x@y", b"")],
+    "header-of-64-kb": [_get(b"X-A: " + b"a" * (1 << 16))],
+    "5000-headers": [_get(*[b"a: b"] * 5000)],
+    "length-in-words": [_get(b"Content-Length: ten")],
 }
-"""Requests that RFC 9112 does not allow, or that are larger than most servers accept.
+"""Requests for ``/index`` that RFC 9112 does not allow, or larger than most servers accept; by
+question, in all variations."""
 
-All that can be understood ask for ``/index``: a 200 shows that a server did.
-"""
+SENTINEL = b"GET /nothing-more HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+"""Follows a request on its connection, and ends it: no need to wait for silence."""
 
-HIDDEN = b"GET /json HTTP/1.1\r\nHost: x\r\n\r\n"
-"""The request that an ambiguous one hides."""
-
-
-def _post(*fields: bytes, body: bytes, version: bytes = b"1.1") -> bytes:
-    return _get(*fields, line=b"POST /index HTTP/" + version, body=body)
-
-
-def _chunked(body: bytes) -> bytes:
-    return _post(b"Transfer-Encoding: chunked", body=body)
-
-
-_LENGTH = b"Content-Length: %d"
+CONTENT = b'{"title":""}'
+"""A JSON object that is no note: an endpoint that reads it stores nothing."""
 _END = b"0\r\n\r\n"
-_BOTH = _END + HIDDEN
-"""By its length, all of this is the body; read as chunks, only the beginning is."""
 
-AMBIGUOUS: dict[str, bytes] = {
-    "length-and-chunked": _post(_LENGTH % len(_BOTH), b"Transfer-Encoding: chunked", body=_BOTH),
-    "chunked-and-identity": _post(
-        _LENGTH % len(_END), b"Transfer-Encoding: chunked, identity", body=_BOTH
-    ),
-    "coding-with-space": _post(_LENGTH % len(_BOTH), b"Transfer-Encoding : chunked", body=_BOTH),
-    "folded-coding": _post(_LENGTH % len(_BOTH), b"Transfer-Encoding:", b" chunked", body=_BOTH),
-    "coding-twice": _post(*[b"Transfer-Encoding: chunked"] * 2, body=_BOTH),
-    "xchunked": _post(b"Transfer-Encoding: xchunked", body=_BOTH),
-    "coding-in-http-1-0": _post(
-        *(b"Connection: keep-alive", b"Transfer-Encoding: chunked"), body=_BOTH, version=b"1.0"
-    ),
-    "zero-and-length": _post(b"Content-Length: 0", _LENGTH % len(HIDDEN), body=HIDDEN),
-    "length-list": _post(b"Content-Length: %d, %d" % ((len(HIDDEN),) * 2), body=HIDDEN),
-    "length-with-sign": _post(b"Content-Length: +0", body=HIDDEN),
-    "get-with-body": _get(_LENGTH % len(HIDDEN), body=HIDDEN),
-    "chunk-size-with-sign": _chunked(b"+5\r\nhello\r\n" + _BOTH),
-    "chunk-size-with-prefix": _chunked(b"0x5\r\nhello\r\n" + _BOTH),
-    "lf-after-chunk-size": _chunked(b"0\n\r\n" + HIDDEN),
-    # If the line feed ends the line, the data of the second chunk is the hidden request.
-    "lf-in-chunk-extension": _chunked(b"2;a\nxx\r\n%x\r\n%s\r\n" % (len(_BOTH), _BOTH) + _END),
-    # After the data some servers skip two bytes unread, others the rest of the line.
-    "chunk-without-crlf": _chunked(b"5\r\nhello!\n" + _BOTH),
-    "request-in-trailer": _chunked(b"0\r\nX-A: b\r\n" + HIDDEN),
-}
-"""Requests whose end is ambiguous: read in one of two ways, they hide a second request."""
+
+def _length(body: bytes) -> bytes:
+    return b"Content-Length: %d" % len(body)
+
+
+_CODED = b"Transfer-Encoding: chunked"
+
+
+def _ambiguous(hidden: bytes, content: bytes) -> dict[str, list[tuple[list[bytes], bytes]]]:
+    """Header lines and bodies of requests whose end is ambiguous, by question, in all variations.
+
+    Read in one of two ways, they hide a second request. By its length, all of ``both`` is the body;
+    read as chunks, only the beginning is.
+    """
+    size = b"%x" % len(content)
+    chunks = b"%s\r\n%s\r\n" % (size, content) + _END
+    both = chunks + hidden
+    return {
+        "length-and-chunked": [([_length(both), _CODED], both)],
+        "chunked-and-identity": [
+            ([_length(chunks), b"Transfer-Encoding: chunked, identity"], both),
+        ],
+        "coding-with-space": [([_length(both), b"Transfer-Encoding : chunked"], both)],
+        "folded-coding": [([_length(both), b"Transfer-Encoding:", b" chunked"], both)],
+        "coding-twice": [([_CODED, _CODED], both)],
+        "xchunked": [
+            ([b"Transfer-Encoding: xchunked"], both),
+            ([b"Transfer-Encoding: xchunked"], hidden),
+        ],
+        "coding-in-http-1-0": [([b"Connection: keep-alive", _CODED], both)],
+        "zero-and-length": [([b"Content-Length: 0", _length(hidden)], hidden)],
+        "length-with-sign": [([b"Content-Length: +0"], hidden)],
+        "chunk-size-with-sign": [([_CODED], b"+" + both)],
+        "chunk-size-with-prefix": [([_CODED], b"0x" + both)],
+        "lf-after-chunk-size": [([_CODED], chunks[: -len(_END)] + b"0\n\r\n" + hidden)],
+        # If the line feed ends the line, the data of the second chunk is the hidden request.
+        "lf-in-chunk-extension": [
+            ([_CODED], b"2;a\nxx\r\n%x\r\n%s\r\n" % (len(_END + hidden), _END + hidden) + _END)
+        ],
+        # After the data some servers skip two bytes unread, others the rest of the line.
+        "chunk-without-crlf": [([_CODED], size + b"\r\n" + content + b"!\n" + _END + hidden)],
+        "lf-after-chunk-data": [([_CODED], size + b"\r\n" + content + b"\n" + _END + hidden)],
+        "chunk-size-17-digits": [
+            ([_CODED], b"1" + b"%016x" % len(content) + both[len(size) :]),
+        ],
+        "forbidden-trailer": [
+            ([_CODED], chunks[:-2] + _length(hidden) + b"\r\n\r\n" + hidden),
+        ],
+        "upgrade-with-body": [
+            ([b"Connection: Upgrade", b"Upgrade: x", _length(hidden)], hidden),
+        ],
+        "request-in-trailer": [([_CODED], chunks[:-2] + b"X-A: b\r\n" + hidden)],
+    }
+
+
+AMBIGUOUS = tuple(_ambiguous(b"", CONTENT))
+"""The questions about them."""
+
+
+def ambiguous(
+    id: str,
+    path: str,
+    *,
+    hidden: str = "/json",
+    content: bytes = CONTENT,
+    media_type: str | None = None,
+    host: str = "x",
+) -> list[bytes]:
+    """The variations of an ambiguous request, as POST requests for ``path``.
+
+    They hide a GET request for ``hidden``.
+    """
+    version = b"1.0" if id == "coding-in-http-1-0" else b"1.1"
+    line = b"POST %s HTTP/%s" % (path.encode(), version)
+    typed = [b"Content-Type: " + media_type.encode()] if media_type else []
+    second = f"GET {hidden} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+    return [
+        _get(*typed, *fields, line=line, body=body)
+        for fields, body in _ambiguous(second, content)[id]
+    ]

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 import h11
 
+from harness.ports import http_url
+
 TIMEOUT = 10.0
 """Seconds that a response may take by default."""
 
@@ -45,8 +47,9 @@ class Request:
         return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
     def curl(self, url: str) -> str:
-        """A ``curl`` command that repeats it."""
+        """A ``curl`` command that repeats it, to be pasted into a shell."""
         words = ["curl", "-i", "--path-as-is"]
+        words += ["--globoff"] if set("[]{}") & set(self.target) else []
         words += ["--head"] if self.method == "HEAD" else []
         words += ["--request", self.method] if self.method not in ("GET", "HEAD") else []
         words += ["--http1.0"] if self.version == "1.0" else []
@@ -86,7 +89,7 @@ class NoAnswer(AssertionError):
 
     def __init__(self, request: "Request", repeat: str) -> None:
         """Take the request, and a command that repeats it."""
-        self.repeat = repeat
+        self.request, self.repeat = request, repeat
         super().__init__(
             f"{request.method} {request.target[:300]}\nexpected  a response\ngot       {self.what}"
         )
@@ -107,13 +110,22 @@ class Silence(NoAnswer):
 class Garbled(AssertionError):
     """The server sent something that is not a valid HTTP response (RFC 9112)."""
 
+    what = "framing"
+
+    def __init__(self, text: str, request: "Request | None" = None) -> None:
+        """Take what is wrong, and the request."""
+        self.request = request
+        super().__init__(text)
+
 
 class Connection:
     """One TCP connection to a server."""
 
     def __init__(self, host: str, port: int, timeout: float = TIMEOUT) -> None:
         """Connect; nothing is sent."""
-        self.host, self.port = host, port
+        self.url = http_url(host, port)
+        self.host = self.url.removeprefix("http://")
+        """As in ``Host``, with the port."""
         self.socket = socket.create_connection((host, port), timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._rest = b""
@@ -133,13 +145,13 @@ class Connection:
     def request(self, request: Request) -> Response:
         """Send a request and read its response, which may come before the request's end."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.send(request.encode(f"{self.host}:{self.port}"))
+            self.send(request.encode(self.host))
         return self.receive(request)
 
     def receive(self, request: Request | None = None) -> Response:
         """Read the next response, which answers ``request``."""
         request = request or Request()
-        repeat = request.curl(f"http://{self.host}:{self.port}")
+        repeat = request.curl(self.url)
         parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
         method = request.method if request.method in ("GET", "HEAD") else "POST"
         parser.send(h11.Request(method=method, target="/", headers=[("Host", "x")]))
@@ -166,7 +178,7 @@ class Connection:
             raise Silence(request, repeat) from error
         except h11.RemoteProtocolError as error:
             sent = request.encode("x")[:200]
-            raise Garbled(f"not a valid response to {sent!r}: {error}") from error
+            raise Garbled(f"not a valid response to {sent!r}: {error}", request) from error
         assert head is not None
         self._rest = parser.trailing_data[0]
         return Response(
@@ -198,16 +210,18 @@ class Connection:
         if not self._rest and (response.request.method == "HEAD" or response.status == 304):
             self._rest = self._late_body(response)
         if self._rest:
+            request = response.request
             raise Garbled(
-                f"{response.request.method} {response.request.target}: {response.status}, and then "
-                f"bytes that belong to no response: {self._rest[:100]!r}"
+                f"{request.method} {request.target}: {response.status}, and then "
+                f"bytes that belong to no response: {self._rest[:100]!r}",
+                request,
             )
 
     def _late_body(self, response: Response) -> bytes:
         try:
             if (response.header("Connection") or "").lower() != "close":
                 last = Request("/index", headers=(("Connection", "close"),))
-                self.send(last.encode(f"{self.host}:{self.port}"))
+                self.send(last.encode(self.host))
             data = self.socket.recv(1 << 16)
         except OSError:
             return b""

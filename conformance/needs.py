@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.subject import EXAMPLES
+import spec
 
 control = pytest.mark.control
 """Needs a server that the suite started, with its databases."""
@@ -15,6 +15,9 @@ def serves(*parts: str) -> pytest.MarkDecorator:
 
 each_endpoint = pytest.mark.parametrize(
     "target",
-    [pytest.param(target, marks=serves(part), id=part) for part, target in EXAMPLES.items()],
+    [
+        pytest.param(one.example, marks=serves(part), id=part)
+        for part, one in spec.ENDPOINTS.items()
+    ],
 )
 """Runs a check once for an example of each endpoint, the argument ``target``."""

@@ -1,6 +1,7 @@
 """Runs the suite on several servers, shows progress, and keeps the verdicts."""
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -13,17 +14,20 @@ from conformance.verdict import Verdict, keep, state_of
 from harness.build import build
 from harness.catalog import Target
 from harness.console import progress as console
-from harness.console import progress_bar
+from harness.console import progress_bar, say, without_bar
 from harness.errors import TaskError
-from harness.paths import ROOT
+from harness.hints import listed
+from harness.paths import CALLER, ROOT
 from harness.scratch import scratch
-from spec.behaviours import questions
 
 JOBS = len(os.sched_getaffinity(0)) + 1
 """Deployments tested at once: their checks mostly wait."""
 
 _BUILDS = 2
 """Servers built at once, while those that are ready are tested: a first build mostly downloads."""
+
+_SILENCE = 30.0
+"""Seconds between a deployment's lines of progress without a terminal."""
 
 TargetOrUrl = Target | str
 """A deployment to start, or the address of a running server."""
@@ -49,7 +53,7 @@ class Proof:
         Verdicts on deployments are kept, unless options leave checks out. Ctrl-C stops running
         examinations; ``verdicts`` then has the results so far.
         """
-        self.verdicts = [_empty(subject, ours=self.trial) for subject in subjects]
+        self.verdicts = [_empty(subject, trial=self.trial) for subject in subjects]
         with (
             progress_bar() as bar,
             scratch("reports") as logs,
@@ -85,11 +89,14 @@ class Proof:
     ) -> Examination:
         name = verdict.target
         task = bar.add_task(name, total=None, note="", start=False, visible=False)
+        aside = without_bar(_SILENCE)
 
         def progress(done: int, total: int, last: str) -> None:
             over = verdict.finished != ""
             note = f"{done}/{total} {last[:50]}"
             bar.update(task, completed=done, total=total, note=note, visible=not over)
+            if not over:
+                aside(f"testing {name}  {note}")
 
         where = subject.path if isinstance(subject, Target) else subject
         log = logs / f"{name.replace('/', '--').replace(':', '-')}.log"
@@ -106,6 +113,7 @@ class Proof:
             except TaskError as error:
                 verdict.error, verdict.unstarted = str(error), True
             verdict.state = state_of(subject)
+        began = time.monotonic()
         if not verdict.unstarted:
             examination.run(self.options, behaviours=whole)
         if examination.has_ended:
@@ -120,22 +128,23 @@ class Proof:
             keep(subject, verdict)
         passed = verdict.conforms if self.trial else verdict.passed
         outcome, style = ("passed", "green") if passed else ("FAILED", "red")
-        console.print(f"{outcome}  {verdict.target}", style=style)
+        took = time.monotonic() - began
+        console.print(f"{outcome}  {verdict.target}  {took:.0f} s", style=style)
 
     def _compare(self, target: Target, examination: Examination) -> None:
         """Compare the answers with the server's record; ask again where they differ."""
         verdict = examination.verdict
-        if self.recording:
-            records.write(target, verdict.behaviours)
         verdict.compare(target)
-        changed = [one.question for one in verdict.changes if one.question in questions()]
-        if doubtful := [*changed, *verdict.unanswered]:
-            console.print(f"asking {verdict.target} again: {', '.join(doubtful)}")
-            examination.ask_again(doubtful)
+        if verdict.doubtful and (self.recording or not verdict.unrecorded):
+            say(f"asking {verdict.target} again: {listed(verdict.doubtful)}")
+            examination.ask_again(verdict.doubtful)
             if examination.has_ended:
                 return
-            if self.recording:
-                records.write(target, verdict.behaviours)
+            verdict.compare(target)
+        if self.recording:
+            changed = "" if verdict.unrecorded else f", {len(verdict.changes)} of them changed"
+            path = os.path.relpath(records.write(target, verdict.behaviours), CALLER)
+            say(f"wrote {len(verdict.behaviours)} answers of {verdict.target}{changed}: {path}")
             verdict.compare(target)
 
 
@@ -144,10 +153,12 @@ def prove(subjects: Sequence[TargetOrUrl]) -> list[Verdict]:
     return Proof().run(subjects)
 
 
-def _empty(subject: TargetOrUrl, *, ours: bool) -> Verdict:
-    if isinstance(subject, Target):
-        return Verdict(subject.name, ours=ours or subject.server.is_in(ROOT))
-    return Verdict(subject, ours=False)
+def _empty(subject: TargetOrUrl, *, trial: bool) -> Verdict:
+    if not isinstance(subject, Target):
+        return Verdict(subject, subject, compared=False)
+    compared = trial or subject.server.is_in(ROOT) or records.find(subject) is not None
+    called = subject.name if trial else subject.called  # a trial's folder is gone at its end
+    return Verdict(subject.name, called, compared=compared)
 
 
 def _place(subject: TargetOrUrl) -> tuple[float, bool]:

@@ -26,15 +26,12 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._links: set[asyncio.StreamWriter] = set()
         self._flowing = asyncio.Event()
+        self._rejection: bytes | None = None
         self.port = 0
         self.delay = 0.0
         """Seconds by which all data from the database is delayed."""
         self.connections = 0
         """Connections that the server has opened."""
-        self.open = 0
-        """Connections that are open now."""
-        self.most = 0
-        """The most connections that were open at once."""
         self.sent = 0
         """Bytes sent by the server, forwarded or not."""
         self.received = 0
@@ -44,10 +41,6 @@ class Proxy:
     def url(self) -> str:
         """The database's URL through this proxy."""
         return self._address.through(self.port)
-
-    def url_with(self, user: str) -> str:
-        """The same with another user (``NAME:PASSWORD``)."""
-        return self._address.through(self.port, user)
 
     @contextmanager
     def running(self) -> Iterator["Proxy"]:
@@ -71,6 +64,15 @@ class Proxy:
         """
         self._call(self._set(state))
 
+    def reject(self, sqlstate: str) -> None:
+        """Speak PostgreSQL's protocol: answer new connections with an error (PostgreSQL, 55.8).
+
+        Open ones get the same error and are closed, as when the server shuts down.
+        """
+        fields = f"SFATAL\0VFATAL\0C{sqlstate}\0Mrejected by the suite\0\0".encode()
+        self._rejection = b"E" + (len(fields) + 4).to_bytes(4) + fields
+        self._call(self._reject())
+
     def cut(self) -> None:
         """Cut all open connections; new ones are forwarded."""
         self._call(self._cut())
@@ -78,7 +80,14 @@ class Proxy:
     def _call(self, coroutine: Coroutine[None, None, None]) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
+    async def _reject(self) -> None:
+        assert self._rejection is not None
+        for link in list(self._links):
+            link.write(self._rejection)
+            link.close()
+
     async def _set(self, state: State) -> None:
+        self._rejection = None
         if state == "refusing":
             await self._close()
             return
@@ -112,9 +121,10 @@ class Proxy:
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        self.open += 1
-        self.most = max(self.most, self.open)
         self._links.add(writer)
+        if self._rejection:
+            await self._turn_away(reader, writer)
+            return
         try:
             back_reader, back_writer = await asyncio.open_connection(
                 self._address.host, self._address.port
@@ -122,7 +132,6 @@ class Proxy:
         except OSError:
             writer.transport.abort()
             self._links.discard(writer)
-            self.open -= 1
             return
         self._links.add(back_writer)
         if writer.transport.is_closing():  # cut meanwhile
@@ -133,6 +142,18 @@ class Proxy:
         )
         self._links -= {writer, back_writer}
 
+    async def _turn_away(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer a startup message with the error; offers of encryption are declined first."""
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            while (length := int.from_bytes(await reader.readexactly(4))) == 8:
+                await reader.readexactly(4)
+                writer.write(b"N")
+            await reader.readexactly(length - 4)
+            writer.write(self._rejection or b"")
+            await writer.drain()
+        writer.close()
+        self._links.discard(writer)
+
     async def _pump_from_server(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
@@ -140,7 +161,6 @@ class Proxy:
             while data := await reader.read(1 << 16):
                 self.sent += len(data)
                 await self._pass_on(data, writer)
-        self.open -= 1
         writer.close()
 
     async def _pump_from_database(

@@ -1,6 +1,7 @@
 """The recorded behaviours of a server, kept in its folder as ``behaviours.json``.
 
-One object per deployment: ``answers`` by question, and ``seen_on``, the versions that gave them.
+One object per deployment: ``answers`` by question, and ``seen_on``, the versions of all that gave
+them: the runtime, the server, the framework, the drivers, and what these are built on.
 Written by ``just conform NAME --record``, never by hand.
 """
 
@@ -11,7 +12,9 @@ from pathlib import Path
 
 from harness.catalog import Server, Target
 from harness.errors import UsageError
-from harness.versions import dependencies, runtime
+from harness.locks import locked
+from harness.paths import RUN
+from harness.versions import packages, runtime
 from harness.writing import write_whole
 from spec.behaviours import questions
 
@@ -47,20 +50,33 @@ def read(server: Server) -> dict[str, Record]:
         raise UsageError(f"{path} is not a record of behaviours: {error}") from error
 
 
+def find(target: Target) -> Record | None:
+    """The record of a deployment, if it has one."""
+    return read(target.server).get(target.deployment.name)
+
+
 def write(target: Target, answers: Mapping[str, str]) -> Path:
-    """Replace the record of one deployment; remove those of deployments that no longer exist."""
-    deployments = [one.name for one in target.server.manifest.deployment]
-    records = {name: vars(one) for name, one in read(target.server).items() if name in deployments}
-    records[target.deployment.name] = {"answers": dict(answers), "seen_on": seen_on(target)}
-    path = target.server.folder / NAME
-    text = json.dumps(records, indent=2, sort_keys=True, ensure_ascii=False)
-    write_whole(path, text + "\n")
+    """Replace the record of one deployment; remove those of deployments that no longer exist.
+
+    Other threads and tasks may write those of the same server's other deployments at once.
+    """
+    server, record = target.server, Record(dict(answers), seen_on(target))
+    path = server.folder / NAME
+    with locked(RUN / "locks" / f"record-{server.name}"):
+        found = read(server) | {target.deployment.name: record}
+        kept = {
+            one.name: vars(found[one.name])
+            for one in server.manifest.deployment
+            if one.name in found
+        }
+        text = json.dumps(kept, indent=2, sort_keys=True, ensure_ascii=False)
+        write_whole(path, text + "\n")
     return path
 
 
 def seen_on(target: Target) -> dict[str, str]:
     """The versions that answers depend on."""
-    return runtime(target.server) | dependencies(target.server)
+    return packages(target.server) | runtime(target.server)
 
 
 def changes(record: Record, answers: Mapping[str, str]) -> list[Change]:

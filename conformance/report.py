@@ -4,6 +4,8 @@ import json
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,20 +13,28 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from conformance.subject import EXAMPLES
-from conformance.verdict import Verdict
+from conformance.causes import Cause, causes, lacking, part_asked
+from conformance.verdict import Check, Verdict
+from harness.hints import listed
 from harness.writing import write_whole
 from spec.behaviours import questions
 
-_MOST = 20
-"""The most failures that are shown in full for one server."""
+_SCREEN = 30
+"""Lines of output after which the first failures are shown again."""
+_AGAIN = 4
+"""The most failures that are shown again."""
+_SHORT = 3
+"""The most lines of a message, or of the log, that are shown again."""
 
-_RATINGS = ("risky", "plain", "good")
-_STYLES = {"risky": "bold red", "plain": "", "good": "green"}
+_STYLES = {"risky": "bold red", "slow": "yellow", "plain": "", "good": "green"}
 
 
 def show(verdicts: Sequence[Verdict], console: Console) -> None:
-    """Print the table, each failure with its curl line, and the behaviours of foreign servers."""
+    """Print the table, failed checks with their curl lines, changed behaviours and an outcome.
+
+    The behaviours of servers without a record are shown. After a long output, the plainest failures
+    come again, as the last lines are those that are read.
+    """
     table = Table(box=None, pad_edge=False)
     for column in ("server", "required", "behaviours", "fingerprint"):
         table.add_column(column, no_wrap=column != "required")
@@ -36,25 +46,42 @@ def show(verdicts: Sequence[Verdict], console: Console) -> None:
             (verdict.fingerprint or "-")[:8],
         )
     console.print(table)
-    for verdict in verdicts:
-        for text, style in (*_failures(verdict), *_changes(verdict), *_foreign(verdict)):
-            console.print(Text(text, style=style), soft_wrap=True)
-    _show_fingerprints(verdicts, console)
-    failed = [verdict.target for verdict in verdicts if not verdict.passed]
-    console.print()
-    if failed:
-        console.print(f"failed: {', '.join(failed)}", style="red")
+    texts = [
+        *(line for verdict in verdicts for line in _failures(verdict)),
+        *(line for verdict in verdicts for line in (*_changes(verdict), *_foreign(verdict))),
+        *_fingerprints(verdicts),
+        *_unrecorded(verdicts),
+    ]
+    long = sum(len(text.splitlines()) for text, _ in texts) > _SCREEN
+    again = _again(verdicts) if long else ()
+    for text, style in (*texts, *again, *_start(verdicts), *_outcome(verdicts)):
+        console.print(Text(text, style=style), soft_wrap=True)
+
+
+def _outcome(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
+    if failed := [verdict for verdict in verdicts if not verdict.passed]:
+        yield "\nfailed: " + ", ".join(map(_failed, failed)), "red"
     else:
-        checks = sum(len(verdict.checks) for verdict in verdicts)
-        console.print(f"{checks} checks passed", style="green")
+        yield f"\n{sum(map(_passed, verdicts))} checks passed", "green"
+
+
+def _failed(verdict: Verdict) -> str:
+    many = len(verdict.failures)
+    return (
+        f"{verdict.target} ({many} of {many + _passed(verdict)} checks)" if many else verdict.target
+    )
+
+
+def _passed(verdict: Verdict) -> int:
+    return sum(check.outcome == "passed" for check in verdict.checks)
 
 
 def _required(verdict: Verdict) -> Text:
-    run = [check for check in verdict.checks if check.outcome != "skipped"]
-    if not verdict.failures:
-        return Text(f"{len(run)} passed" if run else "-", style="green")
+    passed, failed = _passed(verdict), len(verdict.failures)
+    if not failed:
+        return Text(f"{passed} passed" if passed else "-", style="green")
     parts = ", ".join(dict.fromkeys(check.part for check in verdict.failures))
-    return Text(f"{len(verdict.failures)} of {len(run)} failed: {parts}", style="bold red")
+    return Text(f"{failed} of {failed + passed} failed: {parts}", style="bold red")
 
 
 def _behaviours(verdict: Verdict) -> Text:
@@ -74,39 +101,64 @@ def _ratings(verdict: Verdict) -> Counter[str]:
 
 
 def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """The failed checks, the plainest first, and those with the same cause only by number."""
     if verdict.error:
         yield f"\n{verdict.target}: {verdict.error}", "bold red"
-    lacking = _lacking(verdict)
-    if lacking:
-        lacks = ", ".join(lacking.values())
-        yield f"\n{verdict.target} lacks {lacks}: all their checks failed", "red"
-    shown = [check for check in verdict.failures if check.part not in lacking]
-    log = ""
-    for check in shown[:_MOST]:
-        yield f"\n{verdict.target} · {check.part} · {check.name}", "bold red"
-        yield check.message or check.where, ""
-        if check.repeat:
-            yield f"repeat    {check.repeat}", ""
-        if check.log not in ("", log):
-            log = check.log
-            yield f"the end of the server's log:\n{textwrap.indent(log, '  ')}", "dim"
-    if len(shown) > _MOST:
-        yield f"\nand {len(shown) - _MOST} more failures of {verdict.target} (--json)", ""
+    yield from _lacking(verdict)
+    for cause in _causes(verdict):
+        for at, check in enumerate(cause.shown):
+            yield from _check(verdict, replace(check, log=check.log if at == 0 else ""))
+        if cause.others:
+            others = ", ".join(f"{part} ({many})" for part, many in cause.others.items())
+            yield f"also failed, probably for the same reason: {others}", ""
     if verdict.left_out:
         count = sum(verdict.left_out.values())
         parts = ", ".join(f"{part} ({number})" for part, number in verdict.left_out.items())
         yield f"\n{verdict.target}: {count} checks need a server that is started here: {parts}", ""
 
 
-def _lacking(verdict: Verdict) -> dict[str, str]:
-    """Endpoints, by part, whose checks have all failed."""
-    failed = Counter(check.part for check in verdict.failures)
-    every = Counter(check.part for check in verdict.checks if check.outcome != "skipped")
-    return {
-        part: target.split("?")[0].replace("photo.jpg", "{name}")
-        for part, target in EXAMPLES.items()
-        if failed[part] > 1 and failed[part] == every[part]
-    }
+def _lacking(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    if paths := lacking(verdict.failures).values():
+        yield f"\n{verdict.target} lacks {', '.join(paths)}: answered with 404", "red"
+
+
+def _causes(verdict: Verdict) -> list[Cause]:
+    """The causes of the failures of endpoints that the server has."""
+    missing = lacking(verdict.failures)
+    return causes([one for one in verdict.failures if part_asked(one.request) not in missing])
+
+
+def _check(verdict: Verdict, check: Check) -> Iterator[tuple[str, str]]:
+    yield f"\n{verdict.target} · {check.part} · {check.name}", "bold red"
+    yield check.message or check.where, ""
+    if check.repeat:
+        yield f"repeat    {check.repeat}", ""
+    if check.log:
+        yield f"the server's log of it:\n{textwrap.indent(check.log, '  ')}", "dim"
+
+
+def _start(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
+    """How to make the curl lines work."""
+    repeated = [one.called for one in verdicts if any(check.repeat for check in one.failures)]
+    if names := [name for name in repeated if "://" not in name]:
+        serve = " or ".join(f"`./just serve {name}`" for name in names)
+        yield f"\nto repeat a request, start the server with {serve}", ""
+
+
+def _again(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
+    """The plainest failures, for the end of a long output: each server's first, then others."""
+    plain = [
+        (at, verdict, cause.shown[0])
+        for verdict in verdicts
+        for at, cause in enumerate(_causes(verdict))
+    ]
+    if any(verdict.failures for verdict in verdicts):
+        yield "\nThe first failures again:", "bold"
+    yield from [line for verdict in verdicts for line in _lacking(verdict)][:_AGAIN]
+    for _, verdict, check in sorted(plain, key=itemgetter(0))[:_AGAIN]:
+        message, log = check.message.splitlines()[:_SHORT], check.log.splitlines()[-_SHORT:]
+        short = replace(check, message="\n".join(message), log="\n".join(log))
+        yield from _check(verdict, short)
 
 
 def _changes(verdict: Verdict) -> Iterator[tuple[str, str]]:
@@ -116,22 +168,25 @@ def _changes(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield question.text if question else "this question no longer exists", ""
         yield f"recorded  {change.recorded or 'nothing'}\nseen      {change.seen or 'nothing'}", ""
     if verdict.changes:
-        yield f"\n{verdict.target}: versions that changed: {_listed(verdict.upgrades)}", ""
-        yield f"to accept these answers: just conform {verdict.target} --record", ""
+        yield (
+            f"\n{verdict.target}: versions that changed: {', '.join(verdict.upgrades) or 'none'}",
+            "",
+        )
+        yield f"to accept these answers: ./just conform {verdict.called} --record", ""
+    if verdict.failures and verdict.unanswered:
+        ids = listed(list(verdict.unanswered))
+        yield f"\n{verdict.target}: questions without an answer, as checks failed: {ids}", ""
+        return
     for id, error in verdict.unanswered.items():
         yield f"\n{verdict.target} · behaviour · {id}: no answer: {error}", "bold red"
 
 
-def _listed(words: Sequence[str]) -> str:
-    return ", ".join(words) or "none"
-
-
 def _foreign(verdict: Verdict) -> Iterator[tuple[str, str]]:
     """The observed behaviours of a server that is not ours, risky ones first."""
-    if verdict.ours or not verdict.behaviours:
+    if verdict.compared or not verdict.behaviours:
         return
     yield f"\n{verdict.target} behaves like this (in the parts that it serves):", "bold"
-    for rating in _RATINGS:
+    for rating in _STYLES:
         for id, answer in verdict.behaviours.items():
             listed = questions()[id].answers[answer]
             if listed.rating == rating:
@@ -139,14 +194,23 @@ def _foreign(verdict: Verdict) -> Iterator[tuple[str, str]]:
                 yield f"  {rating:5}  {id}: {answer}{why}", _STYLES[rating]
 
 
-def _show_fingerprints(verdicts: Sequence[Verdict], console: Console) -> None:
-    found: dict[str, list[str]] = {}
-    for verdict in verdicts:
-        if verdict.fingerprint:
-            found.setdefault(verdict.fingerprint, []).append(verdict.target)
-    for fingerprint, targets in found.items():
-        count = f"{len(targets)} of {len(verdicts)}"
-        console.print(f"\nfingerprint {fingerprint} ({count})", soft_wrap=True)
+def _fingerprints(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
+    found = Counter(verdict.fingerprint for verdict in verdicts if verdict.fingerprint)
+    for fingerprint, count in found.items():
+        yield f"\nfingerprint {fingerprint} ({count} of {len(verdicts)})", ""
+
+
+def _unrecorded(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
+    if found := [verdict for verdict in verdicts if verdict.unrecorded]:
+        targets, names = (
+            ", ".join(one.target for one in found),
+            " ".join(one.called for one in found),
+        )
+        style = "red" if any(one.compared for one in found) else ""
+        yield (
+            f"\nno recorded behaviours: {targets}: `./just conform {names} --record` records them",
+            style,
+        )
 
 
 def as_json(verdicts: Sequence[Verdict]) -> str:

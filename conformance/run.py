@@ -10,13 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 
+import spec
 from conformance.verdict import Check, Verdict
+from harness.console import say
 from harness.paths import ROOT
 from harness.processes import ending, spawn, stop
 
 CHECKS = ROOT / "conformance" / "contract"
 
-LAST = "availability"
+_LAST = "availability"
 """The part that puts the server through an outage."""
 
 _NOTHING_TO_RUN = 5
@@ -24,6 +26,12 @@ _NOTHING_TO_RUN = 5
 
 Progress = Callable[[int, int, str], None]
 """Called with the number of finished checks, the total, and the name of the last."""
+
+
+def _place(part: str) -> tuple[bool, int, str]:
+    """For sorting: endpoint by endpoint, and then what concerns all of them."""
+    endpoints = [*spec.ENDPOINTS, "parameters"]
+    return part == _LAST, (*endpoints, part).index(part), part
 
 
 class Examination:
@@ -36,12 +44,13 @@ class Examination:
         self._total = self._checked = 0
         self._lock = Lock()
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._ended = False
+        self._ended = self._told = False
 
     def run(self, options: Sequence[str] = (), *, behaviours: bool = True) -> None:
         """Run every check; beside that, on servers of their own, ask every question."""
-        parts = sorted(path.stem.removeprefix("test_") for path in CHECKS.glob("test_*.py"))
-        parts.sort(key=lambda part: part == LAST)
+        parts = sorted(
+            (path.stem.removeprefix("test_") for path in CHECKS.glob("test_*.py")), key=_place
+        )
         commands = {"checks": self._checks(parts, options)}
         if behaviours:
             commands["behaviours"] = [sys.executable, "-m", "conformance.behaviours", *self.where]
@@ -126,9 +135,16 @@ class Examination:
                 self._total += count
             case {"event": "fingerprint", "value": str(value)}:
                 verdict.fingerprint = value
+            case {"event": "waiting", "message": str(message)}:
+                if not self._told:
+                    say(message)
+                self._told = True
             case {"event": "error" | "unstarted" as kind, "message": str(message)}:
                 verdict.error = message
-                verdict.unstarted |= kind == "unstarted"
+                if kind == "unstarted":
+                    verdict.unstarted = True
+                    for process in self._processes:  # the others wait for it as well
+                        process.terminate()
             case {"event": "check"}:
                 self._checked += event["phase"] != "teardown"
                 found = {name: event[name] for name in Check.__dataclass_fields__}

@@ -3,39 +3,27 @@
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import get_args
 from urllib.parse import urlsplit
 
 import psutil
 
 import spec
 from conformance import address
+from conformance.events import emit
 from conformance.http import TIMEOUT, Connection, Garbled, NoAnswer, Request, Response
 from conformance.proxy import Proxy
 from harness.catalog import Target
 from harness.errors import UsageError
 from harness.manifest import Deployment
-from harness.ports import free_port
+from harness.ports import free_port, http_url
 from harness.processes import wait_until
 from harness.server import Running, running
 from harness.services import Services
-
-EXAMPLES: dict[str, str] = {
-    "text": "/index",
-    "json": "/json",
-    "mongo": "/mongo",
-    "agents": "/agents",
-    "files": "/files/photo.jpg",
-    "gridfs": "/gridfs/photo.jpg",
-    "sleep": "/sleep?ms=1",
-    "slow_api": "/slow_api?calls=1&ms=1",
-}
-"""A request target for each endpoint."""
 
 
 @dataclass(frozen=True)
@@ -44,20 +32,26 @@ class Subject:
 
     host: str
     port: int
-    parts: frozenset[str] = frozenset(get_args(spec.Part))
+    parts: frozenset[str] = frozenset(spec.ENDPOINTS)
 
     @property
     def url(self) -> str:
         """Its address."""
-        return f"http://{self.host}:{self.port}"
+        return http_url(self.host, self.port)
 
     @classmethod
     def at(cls, url: str) -> "Subject":
         """The server at ``http://HOST[:PORT]``."""
-        parts = urlsplit(url)
-        if parts.scheme != "http" or not parts.hostname or parts.path not in ("", "/"):
-            raise UsageError(f"{url}: give the address as http://HOST:PORT")
-        return cls(parts.hostname, parts.port or 80)
+        wrong = UsageError(f"{url}: give the address as http://HOST:PORT")
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname or "", 80 if parts.port is None else parts.port
+            host.encode("idna")  # as a connection does
+        except ValueError:
+            raise wrong from None
+        if parts.scheme != "http" or not (host and port) or parts.path not in ("", "/"):
+            raise wrong
+        return cls(host, port)
 
     def keeps(self, response: Response) -> bool:
         """Whether the connection of a response accepts another request."""
@@ -118,6 +112,16 @@ class Controlled(Subject):
             return set()
 
 
+def served_parts(subject: Subject) -> frozenset[str]:
+    """The parts of the contract whose example is answered with 200; others have no behaviours."""
+    found = set()
+    for part, endpoint in spec.ENDPOINTS.items():
+        with suppress(NoAnswer, Garbled, OSError):
+            if part in subject.parts and subject.ask(endpoint.example).status == 200:
+                found.add(part)
+    return frozenset(found)
+
+
 Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]
 """Starts another instance of a deployment with other settings."""
 
@@ -150,11 +154,13 @@ def start(
             "DATABASE_URL": postgresql.url,
         }
         output = held.enter_context(log.open("w"))
-        server = held.enter_context(running(target, own | dict(settings or {}), output=output))
+        server = held.enter_context(
+            running(target, own | dict(settings or {}), output=output, tell=_tell)
+        )
         subject = Controlled(
             server.host,
             server.port,
-            frozenset(target.server.manifest.parts or EXAMPLES),
+            frozenset(target.server.manifest.parts or spec.ENDPOINTS),
             target=target,
             process=server,
             services=services,
@@ -169,11 +175,16 @@ def start(
         yield subject
 
 
+def _tell(line: str) -> None:
+    emit(event="waiting", message=line)
+
+
 def _await_databases(subject: Controlled) -> None:
     """Wait while the databases' endpoints answer 503: a driver may still be connecting."""
     for part in ("mongo", "agents"):
         if part in subject.parts:
-            wait_until(partial(_is_available, subject, EXAMPLES[part]), timeout=_CONNECTING)
+            example = spec.ENDPOINTS[part].example
+            wait_until(partial(_is_available, subject, example), timeout=_CONNECTING)
 
 
 def _is_available(subject: Subject, target: str) -> bool:
@@ -217,13 +228,10 @@ def make_files(folder: Path) -> None:
         "folder.txt/inside.txt": b"in a folder within",
         "changing.txt": b"old",
         "overwritten.txt": b"old",
-        "later.txt": b"modified half a second after the others",
     }
     for name, content in (spec.files() | more).items():
         (folder / name).write_bytes(content)
-        modified = MODIFIED + 0.5 * (name == "later.txt")
-        os.utime(folder / name, (modified, modified))
-    (folder / "link.txt").symlink_to("notes.txt")
+        os.utime(folder / name, (MODIFIED, MODIFIED))
     (folder / "leaving.txt").symlink_to(folder.parent / "outside.txt")
     with (folder / "big.bin").open("wb") as big:
         big.truncate(BIG)

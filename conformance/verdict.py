@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -13,11 +14,19 @@ from harness.catalog import Target
 from harness.paths import ROOT, RUN
 from harness.sources import source_files
 from harness.writing import write_whole
+from spec.behaviours import questions
 
 _BESIDE = {records.NAME, "README.md"}
 """Files that describe a server and do not change what it does."""
 
 _SUITE = ("spec", "harness", "conformance", "requirements")
+_NOT_THE_SUITE = (
+    *("conformance/matrix", "harness/pages.py"),
+    *("harness/new.py", "harness/naming.py", "harness/readme.py", "harness/template"),
+    *("harness/skeleton.py", "harness/skeletons", "harness/doctor.py", "harness/lines.py"),
+    *("requirements/actionlint.txt", "requirements/locust.txt", "requirements/postgresql-tls.txt"),
+)
+"""What no check and no question uses."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +42,15 @@ class Check:
     """The expected and the actual value."""
     repeat: str = ""
     """A command that repeats the request."""
+    request: str = ""
+    """The target of the request that failed, or the path of the endpoint that was tested."""
+    status: int = 0
+    """The status of its response, if there was one that differs."""
+    what: str = ""
+    """The part of the response that differs, such as ``body``."""
     where: str = ""
     log: str = ""
-    """The last lines of the server's log before the check failed."""
+    """What the server logged at the end of the check, if that may be the cause."""
 
 
 @dataclass
@@ -43,6 +58,8 @@ class Verdict:
     """The suite's results for one deployment."""
 
     target: str
+    called: str = ""
+    """What tasks take to find it: a name, a folder or an address."""
     state: str = ""
     """:func:`state_of` the target once it is built; empty for an address."""
     checks: list[Check] = field(default_factory=list)
@@ -54,8 +71,10 @@ class Verdict:
     """Answers that differ from the record."""
     upgrades: list[str] = field(default_factory=list)
     """Versions that differ from the record, if answers changed."""
-    ours: bool = True
-    """Whether it is one of this repository's servers, whose answers must be recorded."""
+    compared: bool = True
+    """Whether its answers must be those recorded: it is this repository's, or has a record."""
+    unrecorded: bool = False
+    """Whether there is no record to compare with."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Checks that were not run, counted by part."""
     fingerprint: str | None = None
@@ -74,27 +93,34 @@ class Verdict:
     @property
     def conforms(self) -> bool:
         """Whether the suite completed and every check passed, whatever the behaviours."""
-        wrong = self.error or self.failures or (self.ours and self.unanswered)
+        wrong = self.error or self.failures or (self.compared and self.unanswered)
         return bool(self.checks and self.finished) and not wrong
 
     @property
     def passed(self) -> bool:
         """Whether it conforms, and behaves as recorded."""
-        return self.conforms and not self.changes
+        return self.conforms and not self.changes and not (self.compared and self.unrecorded)
+
+    @property
+    def doubtful(self) -> list[str]:
+        """The questions to ask again, because something else may have disturbed them.
+
+        Their answers differ from the record, or are missing in spite of a server that is right.
+        """
+        changed = [one.question for one in self.changes if one.question in questions()]
+        return [*changed, *(self.unanswered if not self.failures else ())]
 
     def finish(self) -> None:
         """Record that the suite completed."""
         self.finished = datetime.now(UTC).isoformat(timespec="seconds")
 
     def compare(self, target: Target) -> None:
-        """Note differences from the record of one of ours; without a record, everything differs."""
-        if not self.ours:
-            return
-        recorded = records.read(target.server)
-        record = recorded.get(target.deployment.name, records.Record({}, {}))
-        found = records.changes(record, self.behaviours)
+        """Note differences from the record, or that there is none."""
+        record = records.find(target)
+        self.unrecorded = record is None
+        found = records.changes(record, self.behaviours) if record else []
         self.changes = [one for one in found if one.question not in self.unanswered]
-        self.upgrades = records.upgrades(record, target) if self.changes else []
+        self.upgrades = records.upgrades(record, target) if record and self.changes else []
 
     def as_dict(self) -> dict[str, object]:
         """The verdict as a JSON object."""
@@ -107,14 +133,27 @@ def state_of(target: Target) -> str:
     This is the server, the versions that it runs on, and the code of contract, harness and suite.
     """
     digest = hashlib.sha256(json.dumps([target.name, records.seen_on(target)]).encode())
-    for folder in (target.server.folder, *(ROOT / name for name in _SUITE)):
-        for path in source_files(folder):
-            if path.name in _BESIDE:
-                continue
-            digest.update(f"\0{path.relative_to(folder)}\0".encode())
-            content = _code(path) if folder != target.server.folder else path.read_bytes()
-            digest.update(hashlib.sha256(content).digest())
+    server = target.server.folder
+    for path in (path for path in source_files(server) if path.name not in _BESIDE):
+        digest.update(_entry(path.relative_to(server), path.read_bytes()))
+    for path in suite_files():
+        digest.update(_entry(path.relative_to(ROOT), _code(path)))
     return digest.hexdigest()
+
+
+def suite_files() -> list[Path]:
+    """The files of contract, harness and suite that a verdict depends on."""
+    left_out = [ROOT / name for name in _NOT_THE_SUITE]
+    return [
+        path
+        for folder in _SUITE
+        for path in source_files(ROOT / folder)
+        if not any(path.is_relative_to(one) for one in left_out)
+    ]
+
+
+def _entry(path: Path, content: bytes) -> bytes:
+    return b"\0%s\0%s" % (os.fsencode(path), hashlib.sha256(content).digest())
 
 
 @cache

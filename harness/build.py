@@ -85,6 +85,6 @@ def _digest(server: Server) -> str:
             raise UsageError(f"{server.folder / 'server.toml'}: build.inputs: there is no {name}")
         files = sorted(start.rglob("*")) if start.is_dir() else [start]
         for file in (file for file in files if file.is_file()):
-            digest.update(f"{file.relative_to(server.folder)}\0".encode())
+            digest.update(os.fsencode(file.relative_to(server.folder)) + b"\0")
             digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()

@@ -1,8 +1,10 @@
 """Finds the servers: every folder with a manifest."""
 
 import re
+import shlex
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from os.path import relpath
 from pathlib import Path
 
 from harness.errors import UsageError
@@ -43,6 +45,15 @@ class Target:
     def path(self) -> str:
         """``folder/deployment`` with the absolute path of the folder, which tasks accept too."""
         return f"{self.server.folder}/{self.deployment.name}"
+
+    @property
+    def called(self) -> str:
+        """The shortest name that tasks accept from where the user is, as a word for the shell."""
+        default = self.deployment == self.server.manifest.deployment[0]
+        if self.server.is_in(ROOT):
+            return self.server.name if default else self.name
+        path = str(self.server.folder) if default else self.path
+        return shlex.quote(min(f"./{relpath(path, CALLER)}".replace("./../", "../"), path, key=len))
 
 
 def find_servers(root: Path = ROOT) -> dict[str, Server]:

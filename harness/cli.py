@@ -3,11 +3,10 @@
 import json
 import os
 import shlex
-import signal
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.table import Table
@@ -25,14 +24,16 @@ from harness.ports import require_free
 from harness.processes import ending
 from harness.readme import blocks, with_table
 from harness.server import running
-from harness.services import backing_services
+from harness.services import backing_services, delete, fixtures
 from harness.services import reset as reset_services
-from harness.services.fixtures import names as fixture_names
 from harness.settings import read_settings, require_workers
 from harness.skeleton import write_skeleton
 from harness.task import reports_errors
 from harness.toolchains import LOAD_GENERATORS, require
 from harness.writing import write_whole
+
+_INTERVAL = 0.2
+"""Seconds between looks at a server: a wait without end misses a signal that comes just before."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -52,29 +53,33 @@ def serve(name: str) -> None:
     target = find_target(name)
     settings = read_settings()
     require_workers(target, settings["WORKERS"])
+    fixtures.ping(settings)
     require_free(settings["HOST"], int(settings["PORT"]))
     with backing_services() as backing:
         settings |= backing.environment()
         with running(target, settings) as server:
             click.echo(f"{target.server.manifest.title} ({target.name}) serves at {server.url}\n")
-            for path in examples(target.server.manifest.parts):
-                click.echo(f"  curl -i '{server.url}{path}'")
+            for command in examples(server.url, target.server.manifest.parts):
+                click.echo(f"  {command}")
             click.echo("\nCtrl-C stops it")
             try:
-                status = server.process.wait()
+                while (status := server.process.poll()) is None:
+                    time.sleep(_INTERVAL)
             except KeyboardInterrupt:
                 say(f"stopping {target.name}")
                 raise
             raise TaskError(f"{target.name} ended unexpectedly: {ending(status)}")
 
 
-def examples(parts: list[Any] | None = None) -> list[str]:
-    """A request target for each endpoint, from the examples in ``openapi.yaml``."""
+def examples(url: str, parts: Collection[spec.Part] | None = None) -> list[str]:
+    """A curl command for each endpoint of these parts at ``url``."""
     found = []
-    for path, item in spec.openapi()["paths"].items():
-        operation = item["get"]
-        if parts is None or operation["tags"][0] in parts:
-            found.append(path.replace("{name}", "photo.jpg"))
+    for part, endpoint in spec.ENDPOINTS.items():
+        if parts is None or part in parts:
+            found.append(f"curl -i '{url}{endpoint.example}'")
+            if part == "notes":
+                note = json.dumps({"title": "Hello", "text": "World"})
+                found.append(f"curl -i --json '{note}' '{url}/notes'")
     return found
 
 
@@ -167,6 +172,7 @@ def check(names: tuple[str, ...]) -> None:
                     click.echo(f"none    {server.name}: its manifest names no checks")
                     continue
                 build(server)
+                say(f"checking {server.name}")
                 for command in server.manifest.checks:
                     run_in(server, command, settings)
                 click.echo(f"ok      {server.name}")
@@ -205,19 +211,25 @@ def services() -> None:
             click.echo(f"export {name}='{value}'")
         click.echo(f"export FILES_DIR='{spec.FILES}'")
         say("Ctrl-C stops those that no other task uses")
-        signal.pause()
+        while True:
+            time.sleep(_INTERVAL)
 
 
 @main.command()
 @click.option("--yes", is_flag=True, help="Delete in databases of your own too.")
+@click.option(
+    "--data", is_flag=True, help="Delete all data of the others: they start with new data."
+)
 @reports_errors
-def reset(yes: bool) -> None:
+def reset(yes: bool, data: bool) -> None:
     """Delete the contents of the databases and load the fixtures again.
 
     In databases of your own (MONGODB_URL, DATABASE_URL), only the collections and tables of the
     fixtures are deleted, and only with --yes.
     """
-    if not yes and (own := fixture_names(os.environ)):
+    if data:
+        return delete()
+    if not yes and (own := fixtures.names(os.environ)):
         raise UsageError(f"`just reset --yes` deletes {', '.join(own)}")
     reset_services()
 
@@ -274,7 +286,7 @@ def _copy(server: str, folder: Path, name: str | None) -> None:
     source = find_target(server).server
     target = CALLER / folder
     copy_server(source, target, name)
-    steps = blocks((target / "README.md").read_text())[:2]
+    steps = blocks((target / "README.md").read_text(errors="replace"))[:2]
     click.echo(f"{folder} has a copy of {source.name}. To install and run it:\n")
     for commands in ([f"cd {shlex.quote(str(folder))}"], *steps):
         click.echo(f"  {' && '.join(commands)}")

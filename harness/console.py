@@ -1,6 +1,8 @@
 """Terminal output: progress on stderr, results on stdout."""
 
 import sys
+import time
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -20,6 +22,19 @@ def progress_bar() -> Progress:
         console=progress,
         transient=True,
     )
+
+
+def without_bar(seconds: float) -> Callable[[str], None]:
+    """Prints lines of progress if there is no terminal for a bar: at most one in ``seconds``."""
+    due = 0.0
+
+    def say_if_due(text: str) -> None:
+        nonlocal due
+        if not progress.is_terminal and time.monotonic() >= due:
+            due = time.monotonic() + seconds
+            say(text)
+
+    return say_if_due
 
 
 def say(text: str) -> None:

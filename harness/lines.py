@@ -11,15 +11,24 @@ _LEFT_OUT = {
     *(".gitignore", ".env.example", ".prettierignore"),
     *("requirements.txt", "requirements-dev.in", "requirements-dev.txt"),
     *("package-lock.json", "build.sbt.lock", "Gemfile.lock"),
+    # packaging and linters
+    *("pyproject.toml", "package.json", ".npmrc", "Dockerfile", ".dockerignore"),
+    *("eslint.config.js", ".prettierrc.json"),
 }
 
 
 def count_lines(server: Server) -> int:
-    """Non-blank lines of code and configuration, without tests and lock files."""
-    return sum(
-        sum(bool(line.strip()) for line in path.read_text(encoding="utf-8").splitlines())
+    """Non-blank lines of code and configuration, without tests, locks and packaging."""
+    contents = [
+        path.read_bytes()
         for path in source_files(server.folder)
         if _counts(path.relative_to(server.folder))
+    ]
+    return sum(
+        bool(line.strip())
+        for content in contents
+        if b"\0" not in content  # as git tells binary files
+        for line in content.splitlines()
     )
 
 

@@ -46,10 +46,11 @@ def rename(server: Server, folder: Path, name: str) -> None:
 
 
 def _replace(path: Path, pattern: str, replacement: str) -> None:
-    text, count = re.subn(pattern, replacement, path.read_text(), flags=re.MULTILINE)
+    text = path.read_text(errors="surrogateescape")
+    text, count = re.subn(pattern, replacement, text, flags=re.MULTILINE)
     if not count:
         raise UsageError(f"{path.name} has no {pattern}: the copy cannot be renamed")
-    path.write_text(text)
+    path.write_text(text, errors="surrogateescape")
 
 
 def _name_package(path: Path, name: str) -> None:

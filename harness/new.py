@@ -58,7 +58,8 @@ def _write(server: Server, folder: Path, name: str | None) -> None:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, copy)
     description = folder / "README.md"
-    description.write_text(readme.without_outer_links(description.read_text()))
+    text = description.read_text(errors="surrogateescape")
+    description.write_text(readme.without_outer_links(text), errors="surrogateescape")
     if name:
         rename(server, folder, name)
 

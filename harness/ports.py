@@ -1,4 +1,4 @@
-"""Loopback ports."""
+"""Ports and addresses."""
 
 import contextlib
 import http.client
@@ -62,6 +62,12 @@ def _try_to_bind(host: str, port: int) -> None:
         probe.bind((host, port))
 
 
+def http_url(host: str, port: int) -> str:
+    """The URL of a server, without a trailing slash."""
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}"
+
+
 def accepts(host: str, port: int) -> bool:
     """Whether something accepts connections there."""
     try:
@@ -71,12 +77,17 @@ def accepts(host: str, port: int) -> bool:
     return True
 
 
-def answers(host: str, port: int, path: str = "/index", start: bytes = b"") -> bool:
-    """Whether ``path`` is answered with 200 there, and with a body that starts with ``start``."""
+def answers(host: str, port: int, path: str = "/index", start: bytes | None = None) -> bool:
+    """Whether ``path`` gets any HTTP response there.
+
+    With ``start``, it has to be a 200 whose body starts with these bytes.
+    """
     connection = http.client.HTTPConnection(host, port, timeout=2)
     try:
         connection.request("GET", path)
         response = connection.getresponse()
+        if start is None:
+            return True
         return response.status == 200 and response.read(len(start)) == start
     except (OSError, http.client.HTTPException):
         return False

@@ -1,13 +1,11 @@
 """Child processes that never outlive their parent."""
 
 import contextlib
-import ctypes
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,14 +20,13 @@ _HURRY = 2.0
 _INTERVAL = 0.2
 """Seconds between checks for an interrupt, while a process runs."""
 
-_PR_SET_PDEATHSIG = 1
 _RUN_IF_PARENT = '[ "$PPID" = "$0" ] && exec "$@"'
 """A shell script that runs a command unless the parent has died in the meantime."""
 _RUN_AS_GROUP = 'trap "kill -KILL 0" TERM; "$@" & wait $!'
 """A shell script that runs a command, and on SIGTERM kills it and its child processes."""
 
 _children: set[subprocess.Popen[bytes]] = set()
-_interrupted = threading.Event()
+_interrupted = False
 
 
 def spawn(
@@ -48,7 +45,7 @@ def spawn(
     ``output`` receives stdout, and stderr too unless ``errors`` does; ``keep_open`` are file
     descriptors to inherit; ``stop_signal`` is sent if the calling thread dies.
     """
-    if _interrupted.is_set():
+    if _interrupted:
         raise TaskError(f"interrupted: {argv[0]} was not started")
     _require(argv[0], cwd, env)
     process = subprocess.Popen(
@@ -85,16 +82,6 @@ def _bound_to_parent(stop_signal: signal.Signals) -> list[str]:
     ]
 
 
-def end_with_parent(number: signal.Signals) -> None:
-    """Send ``number`` to this process when its parent dies (prctl(2))."""
-    if sys.platform != "linux":
-        return
-    parent = os.getppid()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
-    if os.getppid() != parent:
-        os.kill(os.getpid(), number)
-
-
 def finish(
     argv: Sequence[str],
     *,
@@ -125,7 +112,7 @@ def output_of(process: subprocess.Popen[bytes]) -> bytes:
         try:
             return process.communicate(timeout=_INTERVAL)[0]
         except subprocess.TimeoutExpired:
-            if _interrupted.is_set():
+            if _interrupted:
                 raise KeyboardInterrupt from None
 
 
@@ -141,7 +128,7 @@ def stop(
             process.send_signal(stop_signal)
             signalled = time.monotonic()
             while process.poll() is None:
-                limit = min(grace, _HURRY) if _interrupted.is_set() else grace
+                limit = min(grace, _HURRY) if _interrupted else grace
                 if time.monotonic() - signalled > limit:
                     break
                 time.sleep(0.02)
@@ -159,11 +146,10 @@ def ending(status: int) -> str:
     return f"exit status {status}"
 
 
-def interrupt() -> bool:
-    """Start no more processes and stop quickly; return whether this was already so."""
-    before = _interrupted.is_set()
-    _interrupted.set()
-    return before
+def interrupt() -> None:
+    """Start no more processes, and stop quickly. Signal handlers call it: it takes no lock."""
+    global _interrupted
+    _interrupted = True
 
 
 def kill_all() -> None:

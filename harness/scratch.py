@@ -1,4 +1,4 @@
-"""Temporary folders of one run; a later run removes those that a crash left behind."""
+"""Temporary folders of one run; those that a crash leaves behind are removed later."""
 
 import shutil
 import tempfile
@@ -16,10 +16,7 @@ _held: set[Path] = set()
 def scratch(purpose: str) -> Iterator[Path]:
     """A new folder below ``.run/PURPOSE``, removed at the end of the block."""
     place = RUN / purpose
-    with locked(RUN / "locks" / purpose):
-        for old in place.glob("run-*"):
-            if _is_abandoned(old):
-                shutil.rmtree(old, ignore_errors=True)
+    with _cleared(place):
         place.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=place))
         held = locked(folder / ".lock")
@@ -37,6 +34,23 @@ def remove_scratch() -> None:
     """Remove every folder that this process still holds."""
     for folder in list(_held):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_abandoned() -> None:
+    """Remove the folders of all runs that a crash ended."""
+    for place in {folder.parent for folder in RUN.glob("*/run-*")}:
+        with _cleared(place):
+            pass
+
+
+@contextmanager
+def _cleared(place: Path) -> Iterator[None]:
+    """Hold a place's lock, without the folders that a crash left behind there."""
+    with locked(RUN / "locks" / place.name):
+        for old in place.glob("run-*"):
+            if _is_abandoned(old):
+                shutil.rmtree(old, ignore_errors=True)
+        yield
 
 
 def _is_abandoned(folder: Path) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +12,17 @@ import psutil
 
 from harness.build import build
 from harness.catalog import Target
+from harness.console import say
 from harness.errors import TaskError, UsageError
-from harness.ports import answers, require_free
+from harness.ports import answers, http_url, require_free
 from harness.processes import ending, spawn, stop, wait_until
 from harness.scratch import scratch
 from harness.settings import DEFAULTS, environment, parse_port
 
 START = 180.0
 """Seconds that a server may take to start."""
+_SILENT = 5.0
+"""Seconds of these that pass without a word."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,7 @@ class Running:
     @property
     def url(self) -> str:
         """Its address, without a trailing slash."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return http_url(self.host, self.port)
 
 
 @contextmanager
@@ -47,10 +49,12 @@ def running(
     *,
     output: IO[str] | int | None = None,
     start: float = START,
+    tell: Callable[[str], None] = say,
 ) -> Iterator[Running]:
     """Build and start a server and wait until it answers /index; stop it at the end of the block.
 
-    ``settings`` are the contract's, by name.
+    It has started once there is any HTTP response. ``settings`` are the contract's, by name;
+    ``tell`` gets a line if it takes long.
     """
     build(target.server)
     with scratch("servers") as folder:
@@ -59,11 +63,18 @@ def running(
         require_free(host, port)
         process = _launch(target, env, output)
         try:
-            wait_until(lambda: process.poll() is not None or answers(host, port), timeout=start)
+
+            def settled() -> bool:
+                return process.poll() is not None or answers(host, port)
+
+            in_time = wait_until(settled, timeout=min(_SILENT, start))
+            if not in_time:
+                tell(f"waiting for {target.name} to answer /index; {start:.0f} s at most")
+                in_time = wait_until(settled, timeout=start - _SILENT)
             if process.poll() is not None:
                 status = ending(process.returncode)
                 raise TaskError(f"{target.name} ended during startup: {status}{_tail(output)}")
-            if not answers(host, port):
+            if not in_time:
                 raise TaskError(
                     f"{target.name} did not answer /index on port {port} within {start:.0f} s"
                     f"{_elsewhere(process.pid, port)}{_tail(output)}"

@@ -13,8 +13,8 @@ from harness.programs import search_path
 DEFAULTS = {"HOST": "127.0.0.1", "PORT": "8000", "WORKERS": "1", "THREADS": "50"}
 
 _NUMBERS = ("WORKERS", "THREADS", "MONGODB_POOL_SIZE", "DATABASE_POOL_SIZE")
-_URLS = ("MONGODB_URL", "DATABASE_URL", "SLOW_API_URL")
-SETTINGS = ("HOST", "PORT", *_NUMBERS, *_URLS, "FILES_DIR")
+URLS = ("MONGODB_URL", "DATABASE_URL", "SLOW_API_URL")
+SETTINGS = ("HOST", "PORT", *_NUMBERS, *URLS, "FILES_DIR")
 """All settings of the contract."""
 
 _PLACE = (

@@ -4,7 +4,6 @@ import json
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import get_args
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -17,7 +16,6 @@ from harness.paths import ROOT
 TEMPLATES = Path(__file__).parent / "skeletons"
 
 _WORD = r"[a-z0-9]+(-[a-z0-9]+)*"
-_LOADED = "set -a; . ./.env; set +a"
 
 Commands = tuple[tuple[str, ...], ...]
 
@@ -38,7 +36,7 @@ class _Language:
     requires: str = "its toolchain"
     install: tuple[str, ...] = ()
     start: str = "./serve"
-    test: tuple[str, ...] = (_LOADED, "make test")
+    test: tuple[str, ...] = ("make test",)
     ignored: tuple[str, ...] = ("build/",)
 
 
@@ -47,12 +45,14 @@ _LANGUAGES = {
         mongodb="pymongo",
         sql="asyncpg",
         checks=(
-            ("uv", "venv", "--quiet", "--allow-existing", "--python", ">=3.11", ".venv-dev"),
             (
-                *("uv", "pip", "sync", "--quiet", "--require-hashes"),
-                *("--python", ".venv-dev", "requirements-dev.txt"),
+                *("uv", "pip", "install", "--quiet", "--require-hashes"),
+                *("--python", ".venv", "-r", "requirements-dev.txt"),
             ),
-            (".venv-dev/bin/pytest", "--quiet"),
+            (".venv/bin/ruff", "check", "--quiet"),
+            (".venv/bin/ruff", "format", "--check", "--quiet"),
+            (".venv/bin/mypy",),
+            (".venv/bin/pytest", "--quiet"),
         ),
         build=(
             ("uv", "venv", "--quiet", "--allow-existing", "--python", ">=3.11", ".venv"),
@@ -71,26 +71,24 @@ _LANGUAGES = {
         ),
         start=".venv/bin/python -m app.main",
         test=(
-            "python3 -m venv .venv-dev    # apart: what serves needs no test tools",
-            ".venv-dev/bin/pip install --require-hashes --requirement requirements-dev.txt",
-            _LOADED,
-            ".venv-dev/bin/pytest",
+            ".venv/bin/pip install --require-hashes --requirement requirements-dev.txt",
+            ".venv/bin/pytest",
         ),
-        ignored=(".venv/", ".venv-dev/", "__pycache__/", ".pytest_cache/"),
+        ignored=(".venv/", "__pycache__/", ".mypy_cache/", ".pytest_cache/", ".ruff_cache/"),
     ),
     "node": _Language(
         mongodb="mongodb",
         sql="pg",
         needs=("node",),
-        checks=(("npm", "test"),),
+        checks=(("npm", "run", "lint"), ("npm", "test")),
         build=(("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"),),
-        inputs=("package.json", "package-lock.json"),
+        inputs=(".npmrc", "package.json", "package-lock.json"),
         output="node_modules",
         run=("env", "NODE_ENV=production", "node", "src/main.js"),
         requires="Node.js 24 or later",
         install=("npm ci",),
-        start="NODE_ENV=production node src/main.js",
-        test=(_LOADED, "npm test"),
+        start="npm start",
+        test=("npm test", "npm run lint"),
         ignored=("node_modules/", "npm-debug.log*", "coverage/"),
     ),
 }
@@ -119,7 +117,7 @@ def write_skeleton(place: str, root: Path = ROOT) -> Path:
     with drafted(folder) as draft:
         for path in TEMPLATES.iterdir():
             text = environment.get_template(path.name).render(
-                values, name=name, language=language, parts=get_args(spec.Part)[:2]
+                values, name=name, language=language, parts=list(spec.ENDPOINTS)[:2]
             )
             (draft / path.stem).write_text(text)
     return folder

@@ -1,5 +1,6 @@
 """The source files of a folder."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,7 @@ def source_files(folder: Path) -> list[Path]:
         )
     except (subprocess.CalledProcessError, FileNotFoundError):
         return sorted(_walk(folder))
-    names = [name.decode() for name in listed.stdout.split(b"\0") if name]
+    names = [os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
     return sorted(path for name in names if (path := folder / name).is_file())
 
 

@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -19,6 +20,11 @@ from harness.scratch import remove_scratch
 P = ParamSpec("P")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+_ECHO = 0.5
+"""Seconds in which more signals count as one: a group's, and the same one that just forwards."""
+_TEARDOWN = 30
+"""Seconds after which a teardown is given up."""
 
 _ADVICE = {
     errno.EACCES: "this user may not use it",
@@ -45,18 +51,15 @@ class Interrupt(KeyboardInterrupt):
 def reports_errors(task: Callable[P, None]) -> Callable[P, None]:
     """Turn a :class:`TaskError` into one message and its exit status, and a signal into 128 + N.
 
-    SIGINT, SIGTERM, SIGHUP or the death of its parent ends a task with an orderly teardown; a
-    second signal ends it at once.
+    SIGINT, SIGTERM, SIGHUP or the death of its parent (:mod:`harness.quiet`) ends a task with an
+    orderly teardown; a second signal ends it at once.
     """
 
     @wraps(task)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
-        before = {number: signal.getsignal(number) for number in _SIGNALS}
-        for number in _SIGNALS:
-            _handle(number)
-        processes.end_with_parent(signal.SIGTERM)
         try:
-            task(*args, **kwargs)
+            with _interruptible():
+                task(*args, **kwargs)
         except TaskError as error:
             _fail(str(error), error.exit_code)
         except OSError as error:
@@ -65,25 +68,49 @@ def reports_errors(task: Callable[P, None]) -> Callable[P, None]:
             what = f"{error.filename or 'a file'}: {error.strerror}: {_ADVICE[error.errno]}"
             _fail(what, UsageError.exit_code)
         except Interrupt as interrupt:
+            remove_scratch()
             sys.exit(interrupt.exit_code)
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     return wrapped
 
 
-def _handle(number: signal.Signals) -> None:
-    if signal.getsignal(number) == signal.SIG_IGN and number != signal.SIGTERM:
-        return  # started with nohup or in the background
-    signal.signal(number, _interrupt)
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Raise :class:`Interrupt` on signals in the block, unless nohup or a shell ignores them."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    interrupt = _Interrupter()
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN or number == signal.SIGTERM:
+            signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _interrupt(number: int, _: FrameType | None) -> NoReturn:
-    if processes.interrupt():
-        processes.kill_all()
-        os._exit(128 + number)
-    raise Interrupt(number)
+class _Interrupter:
+    """The handler of signals that end a task. It can be entered again, as it takes no lock."""
+
+    _first: float | None = None
+
+    def __call__(self, number: int, _: FrameType | None) -> None:
+        now = time.monotonic()
+        if self._first is None:
+            self._first = now
+            signal.signal(signal.SIGALRM, lambda *_: _end_at_once(number))
+            signal.alarm(_TEARDOWN)
+            processes.interrupt()
+            raise Interrupt(number)
+        if now - self._first > _ECHO:
+            _end_at_once(number)
+
+
+def _end_at_once(number: int, _: FrameType | None = None) -> NoReturn:
+    processes.interrupt()
+    processes.kill_all()
+    remove_scratch()
+    os._exit(128 + number)
 
 
 @contextmanager
@@ -107,15 +134,8 @@ def end_at_once_on_signals() -> None:
 
     For the processes that run the suite: their threads cannot be interrupted one by one.
     """
-
-    def end(number: int, _: FrameType | None) -> NoReturn:
-        processes.interrupt()
-        processes.kill_all()
-        remove_scratch()
-        os._exit(128 + number)
-
     for number in _SIGNALS:
-        signal.signal(number, end)
+        signal.signal(number, _end_at_once)
 
 
 def _fail(message: str, status: int) -> NoReturn:

@@ -127,6 +127,12 @@ TOOLCHAINS = {
             lambda: find_program("chromium") is not None and find_library("atomic") is not None,
             ("chromium", "libatomic1"),
         ),
+        Toolchain(
+            "buildah",
+            "Buildah and mmdebstrap",
+            lambda: all(map(find_program, ("buildah", "mmdebstrap"))),
+            ("buildah", "mmdebstrap"),
+        ),
     )
 }
 
@@ -209,6 +215,7 @@ def _apt(command: list[str]) -> tuple[int, str]:
         except KeyboardInterrupt:
             process.send_signal(signal.SIGINT)
             say("waiting for apt-get to end")
+            signal.alarm(0)  # however long that takes
             process.communicate()
             raise
     return process.returncode, output.decode(errors="replace")

@@ -85,7 +85,15 @@ def main(port: int) -> None:
             web.put("/faults", api.set_fault),
         ]
     )
-    web.run_app(app, host="127.0.0.1", port=port, print=None, access_log=None, backlog=4096)
+    web.run_app(
+        app,
+        host="127.0.0.1",
+        port=port,
+        print=None,
+        access_log=None,
+        backlog=4096,
+        handler_cancellation=True,  # a call that its client gives up is not in flight any more
+    )
 
 
 if __name__ == "__main__":

@@ -4,7 +4,10 @@ import json
 import os
 import re
 import subprocess
+import tomllib
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from harness.catalog import Server
 from harness.manifest import Tool
@@ -17,6 +20,9 @@ _RUNTIMES = {
     "ruby": ("ruby", "--version"),
     "nginx": ("nginx", "-v"),
 }
+
+Reader = Callable[[Path], dict[str, str]]
+"""Reads versions from the files of a server's folder."""
 
 
 def runtime(server: Server) -> dict[str, str]:
@@ -31,34 +37,65 @@ def runtime(server: Server) -> dict[str, str]:
     return {program.removesuffix("3"): ".".join(map(str, version))} if version else {}
 
 
+def packages(server: Server) -> dict[str, str]:
+    """All packages that answer for a server, direct or not; empty without a lock."""
+    return _read(_PACKAGES, server)
+
+
 def dependencies(server: Server) -> dict[str, str]:
-    """Direct dependencies with their locked versions; empty without a lock file."""
-    read = {"python": _python, "node": _node, "scala": _scala, "ruby": _ruby}
+    """Direct dependencies with their locked versions; empty without a lock."""
+    return _read(_DEPENDENCIES, server)
+
+
+def _read(readers: Mapping[str, Reader], server: Server) -> dict[str, str]:
     try:
-        return read[server.manifest.language](server.folder)
-    except (KeyError, FileNotFoundError):
+        return readers[server.manifest.language](server.folder)
+    except (KeyError, FileNotFoundError, ValueError):
         return {}
 
 
 def _python(folder: Path) -> dict[str, str]:
+    lock = (folder / "requirements.txt").read_text()
+    return dict(re.findall(r"^([\w.-]+)==([^\s;\\]+)", lock, re.M))
+
+
+def _direct_python(folder: Path) -> dict[str, str]:
+    if (project := folder / "pyproject.toml").is_file():
+        lines = tomllib.loads(project.read_text())["project"]["dependencies"]
+    else:
+        lines = (folder / "requirements.in").read_text().splitlines()
     wanted = {
         re.split(r"[^A-Za-z0-9._-]", line.strip())[0].lower().replace("_", "-")
-        for line in (folder / "requirements.in").read_text().splitlines()
+        for line in lines
         if line.strip() and not line.startswith(("#", "-"))
     }
-    locked = re.findall(r"^([\w.-]+)==([^\s;\\]+)", (folder / "requirements.txt").read_text(), re.M)
-    return {name: version for name, version in locked if name.lower() in wanted}
+    return {name: one for name, one in _python(folder).items() if name.lower() in wanted}
+
+
+def _locked_by_npm(folder: Path) -> dict[str, Any]:
+    packages: dict[str, Any] = json.loads((folder / "package-lock.json").read_text())["packages"]
+    return packages
 
 
 def _node(folder: Path) -> dict[str, str]:
-    packages = json.loads((folder / "package-lock.json").read_text())["packages"]
     return {
-        name: packages[f"node_modules/{name}"]["version"]
-        for name in packages[""].get("dependencies", {})
+        path.removeprefix("node_modules/"): one["version"]
+        for path, one in _locked_by_npm(folder).items()
+        if path and not one.get("dev")
     }
 
 
+def _direct_node(folder: Path) -> dict[str, str]:
+    found = _node(folder)
+    return {name: found[name] for name in _locked_by_npm(folder)[""].get("dependencies", {})}
+
+
 def _scala(folder: Path) -> dict[str, str]:
+    lines = (folder / "build.sbt.lock").read_text().splitlines()
+    return dict(line.split()[0].rsplit(":", 1) for line in lines)
+
+
+def _direct_scala(folder: Path) -> dict[str, str]:
     text = "".join(
         path.read_text() for path in [*folder.glob("*.sbt"), *folder.glob("project/*.sbt")]
     )
@@ -78,3 +115,12 @@ def _ruby(folder: Path) -> dict[str, str]:
         check=False,
     )
     return dict(re.findall(r"^\s+\* (\S+) \(([^)\s]+)", done.stdout, re.M))
+
+
+_PACKAGES = {"python": _python, "node": _node, "scala": _scala, "ruby": _ruby}
+_DEPENDENCIES = {
+    "python": _direct_python,
+    "node": _direct_node,
+    "scala": _direct_scala,
+    "ruby": _ruby,
+}

@@ -1,24 +1,22 @@
 """The questions about the behaviour of every stack, from `behaviours.toml`."""
 
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal
 
-ROOT = Path(__file__).parent
-BEHAVIOURS = ROOT / "behaviours.toml"
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass
 
-Rating = Literal["good", "plain", "risky"]
-CLOSES = "closes after each response"
-"""The answer of a server without keep-alive to questions about the second request."""
+BEHAVIOURS = Path(__file__).parent / "behaviours.toml"
 
-SECOND = ("refusals", "smuggling")
-"""Groups whose questions are also asked as the second request of a connection."""
+Rating = Literal["good", "plain", "slow", "risky"]
+"""``slow`` costs performance alone; ``risky``, security, data or correctness."""
+Layer = Literal["server", "framework", "driver"]
+Requirement = Literal["must", "should"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class Answer:
     """A possible answer to a question."""
 
@@ -26,7 +24,7 @@ class Answer:
     why: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, config={"extra": "forbid"})
 class Question:
     """A question about behaviour that the contract leaves to the stack."""
 
@@ -35,44 +33,31 @@ class Question:
     text: str
     source: str
     """The RFC section or document that defines the right behaviour."""
+    decided_by: Layer
+    """The part of a stack that decides the answer, as a rule."""
     answers: dict[str, Answer]
+    requirement: Requirement | None = None
+    """How binding the source is, if it says so; apart from the ratings of the answers."""
 
 
 @cache
 def questions() -> dict[str, Question]:
     """All questions by id, in the order of the document."""
-    found: dict[str, Question] = {}
-    for question in _read(tomllib.loads(BEHAVIOURS.read_text(encoding="utf-8"))):
-        if question.id in found:
-            raise ValueError(f"{BEHAVIOURS.name}: {question.id} is defined twice")
-        found[question.id] = question
-    return found
-
-
-def _read(document: dict[str, dict[str, dict[str, object]]]) -> Iterator[Question]:
-    for group, entries in document.items():
-        for id, entry in entries.items():
-            yield _question(id, group, **entry)  # type: ignore[arg-type]
-        if group in SECOND:
-            for id, entry in entries.items():
-                yield _question(f"{id}-second", group, **(entry | _as_second(entry)))  # type: ignore[arg-type]
-
-
-def _as_second(entry: dict[str, Any]) -> dict[str, Any]:
-    """The question about the second request of a connection."""
+    groups = tomllib.loads(BEHAVIOURS.read_text(encoding="utf-8"))
     return {
-        "question": f"{entry['question']} As the second request of its connection.",
-        "answers": {**entry["answers"], CLOSES: {"plain": "Each connection serves one request."}},
+        id: _question(id, group, **entry)
+        for group, entries in groups.items()
+        for id, entry in entries.items()
     }
 
 
-def _question(
-    id: str, group: str, question: str, source: str, answers: dict[str, dict[str, str]]
-) -> Question:
-    rated = {}
-    for answer, rating in answers.items():
-        ((name, why),) = rating.items()
-        if name not in get_args(Rating):
-            raise ValueError(f"{BEHAVIOURS.name}: {group}.{id}: {answer}: unknown rating: {name}")
-        rated[answer] = Answer(cast(Rating, name), why)
-    return Question(id, group, question, source, rated)
+def _question(id: str, group: str, question: str, answers: Any, **entry: str) -> Question:
+    try:
+        rated = {
+            answer: dict(zip(("rating", "why"), *rating.items(), strict=True))
+            for answer, rating in answers.items()
+        }
+        read = {"id": id, "group": group, "text": question, "answers": rated, **entry}
+        return TypeAdapter(Question).validate_python(read)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{BEHAVIOURS.name}: {group}.{id}: {error}") from error

@@ -7,18 +7,16 @@ from contextlib import closing
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import yaml
-
-Part = Literal["text", "json", "mongo", "agents", "files", "gridfs", "sleep", "slow_api"]
-"""A part of the contract: an endpoint, by its tag in `openapi.yaml`."""
 
 ROOT = Path(__file__).parent
 FIXTURES = ROOT / "fixtures"
 
 OPENAPI = ROOT / "openapi.yaml"
 ARTICLES = FIXTURES / "articles.json"
+NOTES = FIXTURES / "notes.json"
 AGENTS_SQL = FIXTURES / "agents.sql"
 FILES = FIXTURES / "files"
 REVISIONS = FIXTURES / "revisions"
@@ -73,6 +71,11 @@ def article(slug: str) -> dict[str, Any]:
     return {document["slug"]: document for document in articles()}[slug]
 
 
+def notes() -> list[dict[str, str]]:
+    """Return the notes that are stored from the start, `_id` as 24 hex digits."""
+    return cast(list[dict[str, str]], json.loads(NOTES.read_text(encoding="utf-8")))
+
+
 def agents() -> list[dict[str, str | None]]:
     """Return the rows of `AGENTS_QUERY`, in order."""
     with closing(sqlite3.connect(":memory:")) as database:
@@ -112,20 +115,5 @@ def problem(status: int, detail: str | None = None) -> bytes:
     return json_body(members if detail is None else members | {"detail": detail})
 
 
-def fingerprint() -> str:
-    """Return a SHA-256 of this folder, in hex, which changes with the contract."""
-    digest = hashlib.sha256()
-    paths = (path for path in ROOT.rglob("*") if path.is_file() and not _generated(path))
-    for name, path in sorted((path.relative_to(ROOT).as_posix(), path) for path in paths):
-        content = path.read_bytes()
-        digest.update(f"{name}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()
-
-
 def _contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-
-
-def _generated(path: Path) -> bool:
-    return "__pycache__" in path.relative_to(ROOT).parts

@@ -13,6 +13,7 @@ from spec.content import (
     content_type,
     files,
     json_body,
+    notes,
     problem,
     upstream_result,
 )
@@ -50,6 +51,8 @@ def expected(target: str, stored: Mapping[str, bytes] | None = None) -> Expected
     try:
         if endpoint in ("files", "gridfs") and name:
             return _file(endpoint, unquote(name), stored if stored is not None else files())
+        if endpoint == "notes" and name:
+            return _note(unquote(name))
         return _endpoint(path, parameters)
     except _Bad:
         return _problem(400, detail=True)
@@ -92,6 +95,11 @@ def _file(endpoint: str, name: str, stored: Mapping[str, bytes]) -> Expected:
     suffix = name[name.rfind(".") :] if "." in name else ""
     media_type = content_type(name) if endpoint == "gridfs" else FILE_TYPES.get(suffix)
     return Expected(200, media_type, stored[name])
+
+
+def _note(id: str) -> Expected:
+    found = [note for note in notes() if note["_id"] == id]
+    return _json(found[0]) if found else _problem(404)
 
 
 def _integer(parameters: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:

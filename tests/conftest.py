@@ -11,6 +11,8 @@ from harness.programs import find_program
 from harness.services import Services, backing_services
 from harness.toolchains import LOAD_GENERATORS, require
 
+pytest_plugins = ["tests.progress"]
+
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:

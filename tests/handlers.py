@@ -1,19 +1,28 @@
 """Small servers in the process of a test."""
 
 import http.server
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from harness.ports import http_url
+
 
 @contextmanager
-def served(handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[str]:
+def served(
+    handler: type[http.server.BaseHTTPRequestHandler], host: str = "127.0.0.1"
+) -> Iterator[str]:
     """Run Python's own HTTP server with a handler."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+
+    class Server(http.server.ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+    server = Server((host, 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield http_url(host, server.server_port)
     finally:
         server.shutdown()
         thread.join()

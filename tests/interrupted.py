@@ -19,6 +19,8 @@ from harness.processes import wait_until
 
 GONE = 20.0
 """Seconds within which everything must be gone; 5 on an idle machine."""
+_MARK = "INTERRUPTED"
+"""The environment variable that all processes of a task inherit; its log's path."""
 
 
 class Task:
@@ -66,11 +68,16 @@ class Task:
         else:
             os.killpg(self.process.pid, number)
 
+    def left(self) -> list[str]:
+        """Those of its processes that are there, also some that it has disowned."""
+        marked = {one for one in psutil.process_iter() if _mark_of(one) == str(self.log)}
+        return [_words(one) for one in self.seen | marked if _is_there(one)]
+
     def require_gone(self) -> None:
         """Fail unless all its processes have ended, its ports are free, and no file is torn."""
         self.process.wait(GONE)
-        left = psutil.wait_procs([one for one in self.seen if _is_there(one)], timeout=GONE)[1]
-        assert not [_words(one) for one in left if _is_there(one)], self.output
+        wait_until(lambda: not self.left(), timeout=GONE)
+        assert not self.left(), self.output
         assert not [port for port in self.ports if accepts("127.0.0.1", port)]
         require_whole()
 
@@ -83,7 +90,7 @@ def task(
     with log.open("w") as output:
         process = subprocess.Popen(
             [str(program), *words],
-            env={**os.environ, **(env or {})},
+            env={**os.environ, **(env or {}), _MARK: str(log)},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -114,6 +121,13 @@ def _is_there(process: psutil.Process) -> bool:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def _mark_of(process: psutil.Process) -> str | None:
+    try:
+        return process.environ().get(_MARK)
+    except psutil.Error:
+        return None
 
 
 def _words(process: psutil.Process) -> str:

@@ -15,15 +15,19 @@ from harness.processes import wait_until
 
 
 def run(
-    *words: str, env: Mapping[str, str] | None = None, timeout: float = 300
+    *words: str,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 300,
+    errors: int | None = subprocess.PIPE,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a task to completion."""
+    """Run a task to completion; with ``errors=None``, its progress is shown."""
     return subprocess.run(
         ["./just", *words],
         cwd=ROOT,
         env={**os.environ, **(env or {})},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=errors,
         text=True,
         timeout=timeout,
         check=False,

@@ -1,6 +1,8 @@
 """Every question distinguishes its answers, on a server that can be switched to each of them."""
 
 import re
+import time
+import tomllib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -9,13 +11,13 @@ from queue import Empty, SimpleQueue
 
 import pytest
 
-from conformance.behaviours.lab import Lab
-from conformance.behaviours.observe import INQUIRIES, ask
-from conformance.subject import Controlled, start
+from conformance.behaviours.lab import Inquiry, Lab
+from conformance.behaviours.observe import INQUIRIES, ask, observe
+from conformance.subject import Controlled, Subject, start
 from harness.catalog import Target, find_target
 from harness.paths import ROOT
 from harness.services import Services, backing_services
-from spec.behaviours import questions
+from spec.behaviours import BEHAVIOURS, questions
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -24,6 +26,13 @@ PATIENCE = 2.5
 """Seconds of silence that count as no answer; the wrong server is fast."""
 LONGEST_START = 20.0
 """Seconds after which the wrong server is one that serves nothing."""
+SECONDS = {
+    "instance.START": LONGEST_START,
+    "process.SETTLED": LONGEST_START,
+    "clients.SOON": 2.0,
+    "clients.WAIT": 5.0,
+}
+"""How long the suite waits for it, instead of for any server."""
 _TOGETHER = 12
 """Wrong servers that are switched and asked at once."""
 _ALONE = 2
@@ -84,11 +93,17 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
         backing_services() as backing,
         ThreadPoolExecutor(_TOGETHER) as pool,
     ):
-        patched.setattr("conformance.behaviours.instance.START", LONGEST_START)
+        for name, seconds in SECONDS.items():
+            patched.setattr(f"conformance.behaviours.{name}", seconds)
         queues = [alone] * _ALONE + [others] * (_TOGETHER - _ALONE)
         benches = [Bench(target, backing, folder / str(number)) for number in range(_TOGETHER)]
         found = pool.map(lambda bench, queue: dict(bench.ask_all(queue)), benches, queues)
         return {switch: answer for each in found for switch, answer in each.items()}
+
+
+def test_no_question_is_defined_twice() -> None:
+    document = tomllib.loads(BEHAVIOURS.read_text())
+    assert sum(map(len, document.values())) == len(questions()) <= 160
 
 
 def test_every_question_is_asked() -> None:
@@ -119,6 +134,22 @@ def test_every_switch_is_of_a_question() -> None:
         for name in re.findall(r'switched\("([a-z0-9-]+)"\)', file.read_text())
     }
     assert named - questions().keys() == set()
+
+
+def test_a_foreign_server_is_asked_waiting_questions_last() -> None:
+    asked: list[str] = []
+
+    def inquiry(id: str, answer: str, seconds: float) -> Inquiry:
+        def answers(_: Lab) -> dict[str, str]:
+            time.sleep(seconds)
+            asked.append(id)
+            return {id: answer}
+
+        return Inquiry((id,), answers, (), INQUIRIES[id].lane, False, "get")
+
+    waiting = inquiry("idle-connection", "longer", 0)
+    observe(Lab(Subject("127.0.0.1", 1)), [waiting, inquiry("date", "sent", 0.2)], lambda _: None)
+    assert asked == ["date", "idle-connection"]
 
 
 def test_every_question_has_a_source_and_rates_its_answers() -> None:

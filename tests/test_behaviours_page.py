@@ -11,7 +11,7 @@ from conformance.matrix.page import render
 from conformance.matrix.rows import Row
 from harness.catalog import Server, Target
 from harness.manifest import Manifest
-from spec.behaviours import Answer, Question, Rating
+from spec.behaviours import Answer, Layer, Question, Rating, Requirement
 from tests.browser import Opened
 
 pytestmark = pytest.mark.timeout(900)
@@ -61,6 +61,8 @@ def row(
     source: str,
     listed: dict[str, tuple[Rating, str]],
     given: dict[str, Sequence[str]],
+    layer: Layer = "server",
+    requirement: Requirement | None = None,
 ) -> Row:
     """A question ``GROUP.ID``, its answers, and the deployments that give each."""
     group, _, id = id.partition(".")
@@ -68,7 +70,7 @@ def row(
     by_deployment = {name: answer for answer, names in given.items() for name in names}
     order = [target.name for target in targets_of(SERVERS)]
     return Row(
-        Question(id, group, text, source, answers),
+        Question(id, group, text, source, layer, answers, requirement),
         {name: by_deployment[name] for name in order if name in by_deployment},
     )
 
@@ -98,12 +100,13 @@ ROWS = [
         "RFC 9112, sections 6.1 and 6.3; CWE-444",
         {"refused": ("good", "Nobody can read it in two ways."), "smuggled": ("risky", MIXED)},
         {"refused": [name for name in ALL if name != "flask/gevent"], "smuggled": FLASK[1:]},
+        requirement="must",
     ),
     row(
         "connection.pipeline",
         PIPELINE,
         "RFC 9112 section 9.3.2",
-        {"in order": ("good", "As it is meant."), "closed": ("plain", "A client asks again.")},
+        {"in order": ("good", "As it is meant."), "closed": ("slow", "A client asks again.")},
         {"in order": (*ALL[:2], *ALL[3:5]), "closed": ("flask/gevent", "express/cluster")},
     ),
     row(
@@ -112,6 +115,7 @@ ROWS = [
         "WHATWG URL Standard, section 5.1; CVE-2021-23336",
         {"no": ("good", "Only `&` separates.")},
         {"no": [name for name in ALL if name != "tornado/tornado"], "teapot": ALL[3:4]},
+        layer="framework",
     ),
     row(
         "connection.date",
@@ -129,9 +133,12 @@ ROWS = [
             "some fail": ("risky", "A busy minute looks like a defect."),
         },
         {"some fail": ALL[1:]},
+        layer="driver",
     ),
 ]
 QUESTIONS = [text.replace("`", "") for text in (SLASH, LENGTHS, PIPELINE, SEMICOLON, DATE, CROWD)]
+SHOWN = [text for text in QUESTIONS if "Date" not in text]
+"""Those that are shown at first: all but one with the same harmless answer from all."""
 
 
 @pytest.fixture(scope="module")
@@ -179,8 +186,12 @@ def columns(page: Page) -> list[str]:
 
 def choose(page: Page, group: str, name: str) -> None:
     if page.locator("#choices[open]").count() == 0:
-        page.get_by_text("Servers, languages, groups").click()
+        page.get_by_text("Servers, languages, groups, layers").click()
     page.get_by_role("group", name=group).get_by_role("checkbox", name=name, exact=True).check()
+
+
+def show_the_same(page: Page) -> None:
+    page.get_by_role("checkbox", name="Also the 1 with one harmless answer").check()
 
 
 def test_desktop_shows_a_column_for_each_deployment(desktop: Page) -> None:
@@ -189,10 +200,10 @@ def test_desktop_shows_a_column_for_each_deployment(desktop: Page) -> None:
         *("Question", "nginx", "flask", "tornado", "express"),
         *("gunicorn", "gevent", "express", "cluster"),
     ]
-    assert shown(desktop) == QUESTIONS
+    assert shown(desktop) == SHOWN
     assert desktop.locator("h2:visible").all_inner_texts()[1:] == [
         "Different answers 4",
-        "The same answer from all 2",
+        "The same answer from all 1",
     ]
 
     def cells(question: str) -> list[tuple[str, int]]:
@@ -208,13 +219,14 @@ def test_desktop_shows_a_column_for_each_deployment(desktop: Page) -> None:
         ("✓ good: not found", 1),
         ("– plain: served", 2),
     ]
-    assert cells("one segment")[1:3] == [("✓ good: in order", 1), ("– plain: closed", 1)]
+    assert cells("one segment")[1:3] == [("✓ good: in order", 1), ("↓ slow: closed", 1)]
     assert cells("separate")[2] == ("? unlisted: teapot", 1)
     assert cells("pool")[0] == ("not asked", 1)
 
 
 def test_phone_lists_the_servers_of_each_answer(phone: Page) -> None:
-    assert shown(phone) == QUESTIONS
+    assert shown(phone) == SHOWN
+    show_the_same(phone)
     assert phone.locator("td[data-server]:visible").count() == 0
 
     def card(question: str) -> list[str]:
@@ -223,7 +235,7 @@ def test_phone_lists_the_servers_of_each_answer(phone: Page) -> None:
 
     assert card("How are five requests") == [
         "✓ good: in order nginx flask (gunicorn) tornado express (express)",
-        "– plain: closed flask (gevent) express (cluster)",
+        "↓ slow: closed flask (gevent) express (cluster)",
     ]
     assert card("contradict")[1] == f"⚠ risky: smuggled {MIXED} flask (gevent)"
     assert card("have a Date") == ["✓ good: sent all"]
@@ -237,13 +249,13 @@ def test_nothing_is_wider_than_a_phone(chromium: Browser, tmp_path: Path) -> Non
     }
     long = "a" * 90
     names = [target.name for target in targets_of(servers)]
-    question = Question(long, long, f"`{long}`", long, {long: Answer("risky", long)})
+    question = Question(long, long, f"`{long}`", long, "server", {long: Answer("risky", long)})
     path = tmp_path / "page.html"
     path.write_text(render(targets_of(servers), [Row(question, dict.fromkeys(names[:-1], long))]))
     for width in (320, PHONE, 768):
         page = Opened(chromium, path, width=width).page
         page.locator(".question summary").click()
-        page.get_by_text("Servers, languages, groups").click()
+        page.get_by_text("Servers, languages, groups, layers").click()
         assert page.evaluate("document.documentElement.scrollWidth") == width
         page.context.close()
 
@@ -253,7 +265,9 @@ def test_heads_stay_in_sight(chromium: Browser, tmp_path: Path) -> None:
     names = [target.name for target in targets_of(servers)]
     rows = [
         Row(
-            Question(f"q{at}", "files", f"Question {at}?", "", {"yes": Answer("good", "")}),
+            Question(
+                f"q{at}", "files", f"Question {at}?", "", "server", {"yes": Answer("slow", "")}
+            ),
             dict.fromkeys(names, "yes"),
         )
         for at in range(60)
@@ -290,9 +304,9 @@ def test_risky_answers_are_counted_by_server(opened: Opened) -> None:
     servers = page.get_by_role("navigation").get_by_role("listitem")
     assert [" ".join(text.split()) for text in servers.all_inner_texts()] == [
         "nginx ✓ none risky nginx",
-        "flask ⚠ 2 risky python: gunicorn 1, gevent 2",
-        "tornado ⚠ 1 risky python",
-        "express ⚠ 1 risky node",
+        "flask ⚠ 2 risky python: gunicorn 1, gevent 2; decided by server 1, driver 1",
+        "tornado ⚠ 1 risky python; decided by driver 1",
+        "express ⚠ 1 risky node; decided by driver 1",
     ]
     page.get_by_role("link", name="flask 2 risky").click()
     expect(page.get_by_role("status")).to_have_text("2 of 6 questions shown")
@@ -300,26 +314,29 @@ def test_risky_answers_are_counted_by_server(opened: Opened) -> None:
     assert page.url.endswith("#server=flask&rating=risky")
     expect(page.locator(".question").first).to_be_in_viewport()
     page.go_back()
-    expect(page.get_by_role("status")).to_have_text("6 of 6 questions shown")
+    expect(page.get_by_role("status")).to_have_text("5 of 6 questions shown")
 
 
 def test_filters(opened: Opened) -> None:
     page = opened.page
     status = page.get_by_role("status")
-    expect(status).to_have_text("6 of 6 questions shown")
-    page.get_by_role("checkbox", name="different answers").check()
-    assert shown(page) == QUESTIONS[:4]
+    expect(status).to_have_text("5 of 6 questions shown")
+    assert shown(page) == SHOWN
+    show_the_same(page)
+    assert shown(page) == QUESTIONS
     page.get_by_role("checkbox", name="risky answer").check()
-    assert shown(page) == [QUESTIONS[1]]
-    expect(status).to_have_text("1 of 6 questions shown")
+    assert shown(page) == [QUESTIONS[1], QUESTIONS[5]]
+    expect(status).to_have_text("2 of 6 questions shown")
+    choose(page, "Decided by", "driver")
+    assert shown(page) == [QUESTIONS[5]]
     page.get_by_role("button", name="Clear filters").click()
     expect(page.get_by_role("button", name="Clear filters")).to_be_hidden()
     expect(page.get_by_role("searchbox")).to_be_focused()
 
     choose(page, "Group", "connection")
-    assert shown(page) == [QUESTIONS[2], QUESTIONS[4]]
+    assert shown(page) == [QUESTIONS[2]]
     choose(page, "Group", "routing")
-    assert shown(page) == [QUESTIONS[0], QUESTIONS[2], QUESTIONS[4]]
+    assert shown(page) == [QUESTIONS[0], QUESTIONS[2]]
     page.get_by_role("button", name="Clear filters").click()
 
     for words, found in (
@@ -328,7 +345,8 @@ def test_filters(opened: Opened) -> None:
         ("anybody", [QUESTIONS[1]]),
         ("teapot", [QUESTIONS[3]]),
         ("no such words", []),
-        ("  ", QUESTIONS),
+        ("date", [QUESTIONS[4]]),
+        ("  ", SHOWN),
     ):
         page.get_by_role("searchbox").fill(words)
         assert shown(page) == found
@@ -347,9 +365,8 @@ def test_servers_and_languages_are_chosen(desktop: Page) -> None:
     assert desktop.locator("thead:visible [scope=colgroup]:visible").count() == 0
     choose(desktop, "Language", "nginx")
     # Only the visible deployments count as differing or risky.
-    desktop.get_by_role("checkbox", name="different answers").check()
-    assert shown(desktop) == [QUESTIONS[3]]
-    desktop.get_by_role("checkbox", name="different answers").uncheck()
+    assert shown(desktop) == [QUESTIONS[3], QUESTIONS[5]]
+    show_the_same(desktop)
     assert shown(desktop)[0] == QUESTIONS[3]
     assert sorted(shown(desktop)) == sorted(QUESTIONS)
     desktop.get_by_role("checkbox", name="risky answer").check()
@@ -361,6 +378,7 @@ def test_servers_and_languages_are_chosen(desktop: Page) -> None:
 
 def test_cards_show_the_chosen_servers(phone: Page) -> None:
     choose(phone, "Server", "flask")
+    show_the_same(phone)
     card = phone.locator(".question", has_text="slash").first
     expect(card.locator("li:visible")).to_have_count(1)
     expect(card.locator("li:visible")).to_contain_text("redirected")
@@ -377,7 +395,8 @@ def test_a_link_shows_the_same_view(opened: Opened) -> None:
     choose(page, "Server", "express")
     choose(page, "Language", "python")
     choose(page, "Group", "smuggling")
-    page.get_by_role("checkbox", name="different answers").check()
+    show_the_same(page)
+    choose(page, "Decided by", "server")
     page.get_by_role("checkbox", name="risky answer").check()
     page.get_by_role("searchbox").fill("content-length & chunks?")
     page.get_by_role("searchbox").fill("content-length chunks")
@@ -386,7 +405,7 @@ def test_a_link_shows_the_same_view(opened: Opened) -> None:
     before = (shown(page), columns(page), page.locator("form").evaluate(_FIELDS))
     assert before[0] == [QUESTIONS[1]]
     page.get_by_role("button", name="Clear filters").click()
-    assert (shown(page), page.url) == (QUESTIONS, f"{opened.url}#")
+    assert (shown(page), page.url) == (SHOWN, f"{opened.url}#")
     for _ in range(2):
         page.goto(link)
         assert (shown(page), columns(page), page.locator("form").evaluate(_FIELDS)) == before
@@ -418,8 +437,8 @@ def test_sources_are_linked(opened: Opened) -> None:
         ["RFC 9112 section 9.3.2", f"{rfc}9112#section-9.3.2"],
         ["RFC 9110, section 6.6.1", f"{rfc}9110#section-6.6.1"],
     ]
-    assert page.locator(".source").all_inner_texts()[1:4:2] == [
-        "RFC 9112, sections 6.1 and 6.3; CWE-444",
+    assert page.locator(".source").all_text_contents()[1:4:2] == [
+        "MUST in RFC 9112, sections 6.1 and 6.3; CWE-444",
         "WHATWG URL Standard, section 5.1; CVE-2021-23336",
     ]
 
@@ -481,7 +500,7 @@ def test_it_can_be_read_aloud(opened: Opened) -> None:
     assert set(widths) == {1 + len(ALL)}
     assert page.locator("thead [scope=col]").count() == 1 + len(ALL)
     # No rating is shown by its colour alone.
-    for rating, sign in (("good", "✓"), ("plain", "–"), ("risky", "⚠")):
+    for rating, sign in (("good", "✓"), ("plain", "–"), ("slow", "↓"), ("risky", "⚠")):
         for text in page.locator(f"table .{rating}").all_text_contents():
             assert text.strip().startswith(sign)
             assert f"{rating}:" in text
@@ -593,7 +612,7 @@ def test_nothing_of_a_record_is_run(chromium: Browser, tmp_path: Path) -> None:
     nasty = [NASTY, f"`{NASTY}`", f"RFC 1, section 1{NASTY}", "javascript:window.hacked = 1"]
     rows = [
         Row(
-            Question(text, text, text, text, {text: Answer("risky", text)}),
+            Question(text, text, text, text, "server", {text: Answer("risky", text)}),
             {targets[0].name: text, targets[1].name: NASTY, targets[2].name: "</td></table>"},
         )
         for text in nasty
@@ -629,5 +648,5 @@ def test_a_script_of_others_is_not_run(chromium: Browser, path: Path, tmp_path: 
     opened = Opened(chromium, changed)
     assert opened.page.evaluate("window.hacked") is None
     assert any("Content Security Policy" in error for error in opened.wrong)
-    expect(opened.page.get_by_role("status")).to_have_text("6 of 6 questions shown")
+    expect(opened.page.get_by_role("status")).to_have_text("5 of 6 questions shown")
     opened.context.close()

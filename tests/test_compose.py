@@ -13,6 +13,7 @@ import psycopg
 import pymongo
 import pytest
 import yaml
+from bson import ObjectId
 from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.database import Database
@@ -73,14 +74,29 @@ def test_the_databases_listen_on_loopback_and_say_when_they_are_ready(
 ) -> None:
     for service in compose["services"].values():
         assert all(port.startswith("127.0.0.1:") for port in service["ports"])
-        assert service["healthcheck"]["test"]
+    needed = compose["services"]["server"]["depends_on"]
+    for name in needed:
+        assert needed[name] == {"condition": "service_healthy"}
+        assert compose["services"][name]["healthcheck"]["test"]
+
+
+def test_the_service_gets_what_the_contract_needs(compose: dict[str, Any]) -> None:
+    """Its image sets HOST and PORT."""
+    set_here = compose["services"]["server"]["environment"].keys()
+    assert set_here == {"MONGODB_URL", "DATABASE_URL", "FILES_DIR", "SLOW_API_URL"}
+    [(folder, place, mode)] = [
+        volume.split(":") for volume in compose["services"]["server"]["volumes"]
+    ]
+    assert (folder, mode) == ("./fixtures/files", "ro")
+    assert place == compose["services"]["server"]["environment"]["FILES_DIR"]
 
 
 def test_each_image_runs_only_its_own_fixtures(compose: dict[str, Any], copy: Path) -> None:
     """Each runs the kinds of file that its documentation names, and ignores the others."""
     runs = {"mongodb": {".js", ".sh"}, "postgresql": {".sql", ".gz", ".xz", ".zst", ".sh"}}
     found = {}
-    for name, service in compose["services"].items():
+    for name in runs:
+        service = compose["services"][name]
         [(folder, place, mode)] = [volume.split(":") for volume in service["volumes"]]
         assert (place, mode) == ("/docker-entrypoint-initdb.d", "ro")
         files = (copy / folder).iterdir()
@@ -122,7 +138,8 @@ BIG = bytes(range(256)) * 2_500
 
 def test_mongosh_loads_what_the_harness_loads(loaded: Database[Any]) -> None:
     wanted = loaded.client["refservers"]
-    assert articles(loaded) == articles(wanted) != {}
+    for name in ("articles", "notes"):
+        assert documents(loaded, name) == documents(wanted, name) != {}
     big = ("big.bin", "application/octet-stream", BIG)
     assert big in files(loaded)
     assert [one for one in files(loaded) if one != big] == files(wanted) != []
@@ -130,11 +147,12 @@ def test_mongosh_loads_what_the_harness_loads(loaded: Database[Any]) -> None:
         assert loaded[name].index_information() == wanted[name].index_information()
 
 
-def articles(database: Database[Any]) -> dict[str, bytes]:
-    """The stored documents as BSON, which has the types of all numbers."""
+def documents(database: Database[Any], name: str) -> dict[str, bytes]:
+    """The stored documents as BSON, which has the types of all numbers; of notes, the fixtures."""
     raw = CodecOptions(document_class=RawBSONDocument)
-    found = database.get_collection("articles", codec_options=raw).find()
-    return {document["slug"]: document.raw for document in found}
+    fixtures = {"_id": {"$in": [ObjectId(one["_id"]) for one in [*spec.articles(), *spec.notes()]]}}
+    found = database.get_collection(name, codec_options=raw).find(fixtures)
+    return {str(document["_id"]): document.raw for document in found}
 
 
 def files(database: Database[Any]) -> list[tuple[object, ...]]:

@@ -2,7 +2,9 @@
 
 import http.server
 import json
+import os
 import shutil
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -10,13 +12,17 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from conformance.subject import Subject
 from harness.catalog import find_target
+from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.ports import free_port
 from tests.handlers import served
-from tests.tasks import run, started
+from tests.tasks import run, sh, started
 
 pytestmark = pytest.mark.timeout(600)
+
+IPV6 = Path("/proc/net/if_inet6")
 
 
 class Hello(http.server.BaseHTTPRequestHandler):
@@ -66,6 +72,39 @@ def test_a_failure_is_shown_with_its_curl_line() -> None:
 
 
 @pytest.mark.quick
+@pytest.mark.skipif(not IPV6.exists() or not IPV6.read_text(), reason="no IPv6 on this machine")
+def test_an_ipv6_address() -> None:
+    hosts = set()
+
+    class Handler(Hello):
+        def do_GET(self) -> None:
+            hosts.add(self.headers["Host"])
+            super().do_GET()
+
+    with served(Handler, "::1") as url:
+        response = Subject.at(url).ask("/index")
+    assert url.startswith("http://[::1]:")
+    assert hosts == {url.removeprefix("http://")}
+    assert response.repeat == f"curl -i --path-as-is '{url}/index'"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:99999", "127.0.0.1:abc", "127.0.0.1:0", "[::1", "a..b:80", ":80", "h/x"]
+)
+def test_a_wrong_address(address: str) -> None:
+    with pytest.raises(UsageError, match="give the address as http://HOST:PORT"):
+        Subject.at(f"http://{address}")
+
+
+@pytest.mark.quick
+def test_a_wrong_address_is_one_line() -> None:
+    done = run("conform", "http://127.0.0.1:abc")
+    assert done.returncode == 2
+    assert done.stderr == "error: http://127.0.0.1:abc: give the address as http://HOST:PORT\n"
+
+
+@pytest.mark.quick
 def test_a_selection_without_a_check() -> None:
     with served(http.server.BaseHTTPRequestHandler) as url:
         done = run("conform", url, "-k", "no_such_check")
@@ -76,12 +115,8 @@ def test_a_selection_without_a_check() -> None:
 @pytest.mark.quick
 def test_a_failure_to_start_is_reported_once(tmp_path: Path) -> None:
     """Exit status 2 and one line, not one for each check."""
-    manifest = (ROOT / "tests" / "servers" / "wrong" / "server.toml").read_text()
-    run_line = 'run = ["../../../.venv/bin/python", "main.py"]'
-    assert run_line in manifest
-    text = manifest.replace(run_line, 'run = ["sh", "-c", "echo the reason; exit 3"]')
-    (tmp_path / "server.toml").write_text(text.split("# The same")[0])
-    done = run("conform", str(tmp_path))
+    folder = the_wrong_server(tmp_path / "mine", "sh", "-c", "echo the reason; exit 3")
+    done = run("conform", str(folder))
     assert done.returncode == 2
     assert done.stdout.count("ended during startup: exit status 3") == 1
     assert "the reason" in done.stdout
@@ -99,12 +134,64 @@ def test_a_server_of_ours_at_an_address(tmp_path: Path) -> None:
 
 
 def test_a_folder_anywhere(tmp_path: Path) -> None:
-    """Its behaviours are shown, not compared."""
+    """Its behaviours are shown, or compared if it has a record."""
     shutil.copytree(ROOT / "baseline" / "nginx", tmp_path / "mine")
+    compared = run("conform", str(tmp_path / "mine"))
+    assert compared.returncode == 0, compared.stdout + compared.stderr
+    assert len(compared.stdout.splitlines()) < 8
     (tmp_path / "mine" / "behaviours.json").unlink()
     done = run("conform", str(tmp_path / "mine"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "mine/nginx behaves like this" in done.stdout
+    assert f"`./just conform {tmp_path / 'mine'} --record` records them" in done.stdout
+
+
+WRONG = ROOT / "tests" / "servers" / "wrong"
+
+
+def the_wrong_server(folder: Path, *command: str) -> Path:
+    """A copy of it, with another command to run it."""
+    shutil.copytree(WRONG, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    manifest = (folder / "server.toml").read_text().split("# The same")[0]
+    assert RUN_LINE in manifest
+    (folder / "server.toml").write_text(manifest.replace(RUN_LINE, f"run = {json.dumps(command)}"))
+    return folder
+
+
+RUN_LINE = 'run = ["../../../.venv/bin/python", "main.py"]'
+
+
+def test_the_request_that_fails_can_be_repeated(tmp_path: Path) -> None:
+    """A planted fault is named at the end, with a curl line for what `serve` serves."""
+    folder = the_wrong_server(tmp_path / "mine", sys.executable, "main.py")
+    (tmp_path / "fault").write_text("index-other-byte")
+    fault = {"FAULT_FILE": str(tmp_path / "fault"), "PORT": str(free_port())}
+    done = run("conform", str(folder), "-k", "text or fingerprint or head", env=fault)
+    assert done.returncode == 1
+    last = done.stdout.splitlines()[-40:]
+    at = last.index("mine/wrong · text · test_index")
+    assert last[at + 2 : at + 4] == ["expected  b'Hello, World!'", "got       b'Hello, world!'"]
+    assert f"start the server with `./just serve {folder}`" in done.stdout
+    curl = last[at + 4].removeprefix("repeat    ")
+    assert curl == "curl -i --path-as-is http://127.0.0.1:8000/index"
+    with started("serve", str(folder), log=tmp_path / "log", until="Ctrl-C stops it", env=fault):
+        repeated = sh(curl.replace(":8000", f":{fault['PORT']}"), ROOT, os.environ)
+    assert "Hello, world!" in repeated
+
+
+def test_a_server_without_an_endpoint(tmp_path: Path) -> None:
+    """It is started, and questions that it cannot answer are not asked."""
+    command = (sys.executable, "-m", "http.server", "{port}", "--bind", "127.0.0.1")
+    folder = the_wrong_server(tmp_path / "mine", *command)
+    done = run("conform", str(folder), timeout=150)
+    assert done.returncode == 1
+    endpoints = (
+        "/index, /json, /mongo, /notes/{_id}, /agents, /files/{name}, /gridfs/{name}, /sleep, "
+        "/slow_api"
+    )
+    assert f"mine/wrong lacks {endpoints}: answered with 404" in done.stdout
+    assert "no 200" not in done.stdout
+    assert len(done.stdout.splitlines()) < 100
 
 
 @pytest.fixture
@@ -128,6 +215,9 @@ def test_a_changed_behaviour_is_named_with_the_version_that_changed(record: Path
     assert "nginx 0.1.0 → " in done.stdout
     again = run("conform", "nginx", "--record")
     assert again.returncode == 0, again.stdout + again.stderr
+    count = len(recorded["nginx"]["answers"])
+    wrote = f"wrote {count} answers of nginx/nginx, 1 of them changed: {record.relative_to(ROOT)}"
+    assert wrote in again.stderr
     text = record.read_text()
     assert json.loads(text)["nginx"]["answers"]["trailing-slash"] == "not found"
     assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
@@ -136,7 +226,9 @@ def test_a_changed_behaviour_is_named_with_the_version_that_changed(record: Path
 def test_behaviours() -> None:
     done = run("behaviours", "nginx", "--group", "smuggling")
     assert done.returncode == 0
-    assert "length-and-chunked" in done.stdout
+    assert "lf-after-chunk-size: smuggled (risky)  server" in done.stdout
+    assert "length-and-chunked" not in done.stdout
+    assert "length-and-chunked" in run("behaviours", "nginx", "--all").stdout
     everything = json.loads(run("behaviours", "--json").stdout)
     assert [row["differs"] for row in everything] == sorted(
         (row["differs"] for row in everything), reverse=True

@@ -26,6 +26,7 @@ from harness.processes import spawn, stop, wait_until
 from harness.readme import blocks
 from harness.services import backing_services
 from harness.toolchains import require
+from tests.contract import LEFT_OUT
 from tests.tasks import run, sh
 
 pytestmark = pytest.mark.timeout(1200)
@@ -36,9 +37,12 @@ _README_NEEDS = {"python": ["venv"], "nginx": ["envsubst"]}
 SERVERS = sorted(find_servers().values(), key=lambda server: server.name != "play")
 """The slowest comes first."""
 
-REAL_PIP = "tornado"
-PROVED = ("tornado", "express", "eventmachine", "nginx")
+REAL_PIP = "aiohttp"
+PROVED = {"aiohttp", "eventmachine", "express", "nginx"} - LEFT_OUT
 """One server of each language except Play, whose checks take as long as all others together."""
+
+LOADING = "set -a; . ./.env; set +a"
+"""With what shells load ``.env`` for servers that do not read it."""
 
 CHECKS = "text or json or mongo or agents or files or gridfs"
 STARTING_DOCKER = "docker compose up --detach --wait"
@@ -128,11 +132,11 @@ def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
 
     install, serve, test, *others = blocks((copy.folder / "README.md").read_text())
     copy.sh([command for command in install if command != STARTING_DOCKER])
-    with (copy.folder / ".env").open("a") as env_file:
-        env_file.writelines(f"\n{name}='{value}'" for name, value in settings.items())
-    loading, serving = serve[0], serve[1:]
+    loading = [line for line in serve if line == LOADING]
+    write_settings(copy.folder / ".env", settings, for_shells=bool(loading))
+    serving = serve[len(loading) :]
     for commands in (serving, *([line] for block in others for line in block)):
-        copy.serves([loading, *commands], folder / "log")
+        copy.serves([*loading, *commands], folder / "log")
     copy.sh(test)
 
     if server.name in PROVED:
@@ -140,6 +144,18 @@ def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
     copy.sh(["git init --quiet", "git add --all"])
     assert set(copy.sh(["git -c core.quotePath=off ls-files"]).splitlines()) == own
+
+
+def write_settings(env_file: Path, settings: Mapping[str, str], *, for_shells: bool) -> None:
+    """Append settings in the syntax of what reads them."""
+    if for_shells:
+        settings = {name: f"'{value}'" for name, value in settings.items()}
+    else:  # The user is in another database, so that a URL cut at its & is refused.
+        url = settings["MONGODB_URL"]
+        settings = {**settings, "MONGODB_URL": url.replace("?authSource", "?tls=false&authSource")}
+        assert "&" in settings["MONGODB_URL"]
+    with env_file.open("a") as file:
+        file.writelines(f"\n{name}={value}" for name, value in settings.items())
 
 
 def files(folder: Path) -> set[str]:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from bench import result
 from bench.result import read, write
 from conformance import verdict
-from harness import processes, task
+from harness import task
 from harness.catalog import find_target
 from harness.paths import ROOT
 from harness.task import reports_errors
@@ -50,7 +50,6 @@ def test_a_result_on_a_full_disk(small: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(result, "RESULTS", small)
     # Signals are pytest's own here.
     monkeypatch.setattr(task, "_SIGNALS", ())
-    monkeypatch.setattr(processes, "end_with_parent", lambda _: None)
     made = a_run()
     path = write(made)
     fill(small)

@@ -1,6 +1,7 @@
 """Figures in texts come from published results."""
 
 import re
+from collections import Counter
 from math import inf
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from bench.words import figure_text
 from harness.catalog import find_servers
 from harness.errors import UsageError
 from harness.paths import ROOT
-from tests.runs import a_run
+from tests.runs import MACHINE, a_run
 from upkeep import reference
 from upkeep.figures import check, texts, update
 from upkeep.reference import pack
@@ -84,6 +85,27 @@ def test_claims_are_judged_by_the_interval(page: Path) -> None:
     ]
 
 
+def test_a_withdrawn_claim_has_its_reason_instead_of_a_verdict(page: Path) -> None:
+    page.write_text(CLAIMS.replace("more per=flask/gevent", "more per=flask/gevent {}", 1))
+    page.write_text(page.read_text().format("withdrawn='overload, not speed'"))
+    update(page)
+    assert page.read_text().splitlines()[10:13] == [
+        "| Express is ahead of gevent | 1.20 | 1.99 (1.96 to 2.02) "
+        "| *no verdict: overload, not speed* |",
+        "| It takes less CPU time | 0.80 | 0.50 (0.50 to 0.51) | **holds** |",
+        "| gevent is ahead of Express | 1.10 | 0.50 (0.50 to 0.51) | **does not hold** |",
+    ]
+
+
+def test_figures_of_two_machines_have_no_ratio(page: Path) -> None:
+    elsewhere = pack(a_run("far", machine=MACHINE.model_copy(update={"kernel": "6.2"})))
+    (page.parent / "reference" / "box" / "far.json.gz").write_bytes(elsewhere)
+    words = ONE.format("express/express", "rate") + " per=flask/gevent per-result=box/far"
+    page.write_text(figure(words))
+    with pytest.raises(UsageError, match="box/text and box/far are of different machines"):
+        update(page)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -133,11 +155,11 @@ def test_a_summary_is_filled_in(page: Path) -> None:
     update(page)
     lines = page.read_text().splitlines()
     assert lines[1:3] == [
-        "| Server | Lines | `/index` | Risky behaviours |",
-        "| --- | ---: | ---: | ---: |",
+        "| Server | Lines | CPU time of `/index`, µs/request |",
+        "| --- | ---: | ---: |",
     ]
     (express,) = (line for line in lines if line.startswith("| [express](node/express) |"))
-    assert re.fullmatch(r".* \| \d+ \| 234 \| \d+ \|", express)
+    assert re.fullmatch(r".* \| \d+ \| 230 \|", express)
     assert len(lines) == 4 + len(find_servers())
 
 
@@ -193,6 +215,25 @@ def test_a_figure_that_comes_from_no_result(page: Path, text: str) -> None:
 def test_what_is_no_figure(page: Path, text: str) -> None:
     page.write_text(f"{text}\n")
     assert check(page, strict=True) == []
+
+
+def test_the_claims_are_counted() -> None:
+    """The summary of docs/claims.md counts the verdicts in its tables."""
+    text = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    claims = re.findall(
+        r"^\|.*?\| ([\d.]+) \| [\d.]+(?: \((.*) to (.*)\))? \| (.*) \|$", text, re.M
+    )
+    verdicts = Counter(verdict.strip("*").partition(":")[0] for *_, verdict in claims)
+    told = dict(re.findall(r"^\| \**(.*?)\** \| (\d+) \|", text, re.M))
+    assert {verdict: str(count) for verdict, count in verdicts.items()} == told
+    unlike = Counter(
+        verdict.strip("*")
+        for then, low, high, verdict in claims
+        if not float(low or 0) <= float(then) <= float(high or inf)
+    )
+    for verdict in ("holds", "cannot be told"):
+        row = rf"^\| \**{verdict}\** \|.* {unlike[verdict]} of these exclude the published ratio"
+        assert re.search(row, text, re.M), f"{unlike[verdict]} of {verdict!r}"
 
 
 def test_the_figures_in_the_repository_come_from_published_results() -> None:

@@ -1,7 +1,10 @@
 """Tasks that get a signal, and tasks one of whose processes is killed."""
 
+import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,9 +15,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.paths import ROOT
+from harness.paths import ROOT, RUN
 from harness.ports import free_port
 from harness.processes import wait_until
+from harness.programs import find_program
 from harness.services import backing_services
 from tests.interrupted import GONE, Task, task
 
@@ -49,6 +53,54 @@ homepage = "https://example.org"
 name = "only"
 model = "threads"
 run = ["sh", "-c", "trap 'touch asked' TERM; touch ready; while :; do sleep 0.1; done"]
+"""
+
+
+REENTERED = """
+import os, signal, sys, time
+from harness.task import reports_errors
+
+def again_at_line(number):
+    def trace(frame, event, _):
+        nonlocal number
+        number -= event == "line"
+        if event == "line" and number == 0:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return trace
+    sys.settrace(trace)
+
+@reports_errors
+def main(line):
+    try:
+        again_at_line(line)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    finally:
+        sys.settrace(None)
+        print("torn down", flush=True)
+
+for line in range(1, 16):
+    if not (child := os.fork()):
+        signal.alarm(5)
+        main(line)
+    print(line, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+"""Sends a second signal at each line of the handler of the first."""
+
+ENDLESS = """
+import os, signal, time
+from harness import task
+
+@task.reports_errors
+def main():
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    finally:
+        time.sleep(60)
+
+task._TEARDOWN = 1
+main()
 """
 
 
@@ -96,12 +148,12 @@ KINDS = {
     "serve": Kind(("serve", "tornado"), writes("Ctrl-C stops it"), "stopping tornado/tornado"),
     "services": Kind(("services",), writes("Ctrl-C")),
     "conform": Kind(
-        ("conform", "tornado", "aiohttp/aiohttp"),
+        ("conform", "express/express", "aiohttp/aiohttp"),
         runs("-m app.main"),
         "interrupted: these are the results so far",
     ),
     "bench": Kind(
-        ("bench", "text", "--quick", "--repeats", "9", "tornado"), runs("h2load"), "kept in"
+        ("bench", "text", "--quick", "--repeats", "9", "nginx"), runs("h2load"), "kept in"
     ),
     "build": Kind(("serve", "{slow}"), runs("sleep 300"), "building interrupted"),
 }
@@ -134,6 +186,77 @@ def test_a_signal_ends_all_of_a_task(name: str, number: signal.Signals, tmp_path
         assert KINDS[name].message in running.output
         assert "Traceback" not in running.output
     print(f"{name} {number.name}: {took:.1f} s")
+
+
+def test_a_signal_of_the_whole_group_counts_once(tmp_path: Path) -> None:
+    """``timeout 60 ./just serve`` and systemd send it to just, which forwards it, and the task."""
+    before = set(RUN.glob("*/run-*"))
+    with begun("serve", tmp_path) as running:
+        for _ in range(2):
+            os.killpg(running.process.pid, signal.SIGTERM)
+            time.sleep(0.05)
+        running.require_gone()
+        assert running.process.returncode == 143
+        assert KINDS["serve"].message in running.output
+    assert set(RUN.glob("*/run-*")) <= before, "the teardown was left out"
+
+
+def python(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=170,
+        check=False,
+    )
+
+
+def test_a_signal_within_the_handler_of_another() -> None:
+    assert python(REENTERED).stdout.splitlines() == [
+        line for number in range(1, 16) for line in ("torn down", f"{number} 143")
+    ]
+
+
+def test_a_teardown_that_does_not_end_is_given_up() -> None:
+    began = time.monotonic()
+    assert python(ENDLESS).returncode == 143
+    assert time.monotonic() - began < 30
+
+
+def test_a_task_ends_with_a_just_that_is_killed_while_it_starts(tmp_path: Path) -> None:
+    with task("services", log=tmp_path / "log") as running:
+        running.wait_for(runs("-m harness services"))
+        running.root.kill()
+        running.require_gone()
+
+
+@pytest.mark.parametrize("fetched", ["just", "packages"])
+def test_a_killed_first_install_leaves_nothing(fetched: str, tmp_path: Path) -> None:
+    """While pip fetches just and uv, or uv the project's own packages."""
+    clone, programs = tmp_path / "clone", tmp_path / "clone" / ".tools" / "bin"
+    programs.mkdir(parents=True)
+    (clone / "requirements").mkdir()
+    for name in ("just", "Justfile", "requirements/project.txt"):
+        shutil.copy(ROOT / name, clone / name)
+    sleeps = f"#!/bin/sh\ncase $* in *install*|venv*) : > {clone}/asked; exec sleep 300; esac\n"
+    installed = {"just": ("sh", "dirname", "rm", "sleep", "true", "setpriv")}
+    for name in installed.get(fetched, ("just",)):
+        (programs / name).symlink_to(find_program(name) or name)
+    asked = programs / {"just": "python3", "packages": "uv"}[fetched]
+    asked.write_text(sleeps)
+    asked.chmod(0o755)
+    env = {"PATH": str(programs)} if fetched == "just" else {}
+    for _ in range(2):
+        with task("list", program=clone / "just", log=tmp_path / "log", env=env) as running:
+            running.wait_for(lambda _: (clone / "asked").exists())
+            running.look()
+            running.root.kill()
+            running.require_gone()
+        (clone / "asked").unlink()
+        if fetched == "just":  # pip's target, which the next task removes
+            assert not list(clone.glob(".tools.*"))
+            (clone / f".tools.{running.process.pid}").mkdir()
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
@@ -169,6 +292,7 @@ def test_a_second_signal_ends_a_task_at_once(tmp_path: Path) -> None:
         running.wait_for(lambda running: (folder / "ready").exists())
         running.signal(signal.SIGINT)
         wait_until((folder / "asked").exists, timeout=GONE)
+        time.sleep(0.5)  # two signals within half a second count as one
         began = time.monotonic()
         running.signal(signal.SIGINT)
         running.require_gone()

@@ -95,7 +95,7 @@ def test_a_closed_load_without_failures(tmp_path: Path, port: int) -> None:
     assert result.bodies is not None
     assert result.bodies.received >= result.bodies.due == result.requests * SIZE
     assert result.cpu / result.attempts < 50e-6
-    assert result.warnings == []
+    assert [one for one in result.warnings if "of CPU time a request" not in one] == []
 
 
 def test_a_server_that_closes_each_connection(tmp_path: Path, port: int) -> None:

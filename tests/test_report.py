@@ -1,6 +1,7 @@
 """The report's files, and the runs that it shows."""
 
 import csv
+import json
 from itertools import count
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from bench.report.code import Code
 from bench.report.distribution import NINES, by_percentile
 from bench.report.files import write_report
 from bench.report.overview import tables_of
+from bench.report.page import overview_page
+from bench.report.picture import draw_overview
 from bench.report.section import sections_of
 from bench.result import Failure, Run, read, write
 from harness.errors import UsageError
@@ -149,8 +152,8 @@ def test_the_overview_compares_servers_of_one_machine() -> None:
     assert by_time.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.02)
     assert by_rate.is_disqualified("flask/gevent")
     assert by_rate.value("flask/gevent") is None
-    assert by_rate.is_tied("express/express")
-    assert not by_rate.is_tied("flask/gunicorn")
+    assert by_rate.standing("express/express") == "best"
+    assert by_rate.standing("flask/gunicorn") == ""
     assert next(iter(tables[0].servers)) == "express/express"
 
 
@@ -162,6 +165,52 @@ def test_a_workload_of_some_servers_has_no_column() -> None:
     assert [column.section.name for column in table.others] == ["published"]
     (alone,) = tables_of(sections_of([published]))
     assert [column.section.name for column in alone.columns] == ["published"]
+
+
+def test_a_machine_with_more_workloads_of_all_servers_comes_first() -> None:
+    one, other = short("one"), [short(name, machine=ELSEWHERE) for name in ("two", "three")]
+    rare = [short(f"rare-{at}") for at in range(3)]
+    for run in (one, *other):
+        run.workload = run.workload.model_copy(update={"servers": ["all"]})
+    for run in rare:
+        run.workload = run.workload.model_copy(update={"servers": ["express/express"]})
+    first, second = tables_of(sections_of([one, *rare, *other]))
+    assert [column.section.name for column in first.columns] == ["two", "three"]
+    assert [column.section.name for column in second.columns] == ["one"]
+    drawn = json.dumps(draw_overview(first))
+    assert "The two workload" in drawn
+    assert "The one workload" not in drawn
+
+
+def test_machines_that_differ_by_their_kernel_have_headings_that_differ() -> None:
+    newer = MACHINE.model_copy(update={"kernel": "6.2"})
+    first, second = tables_of(sections_of([short(), short(machine=newer)]))
+    assert (first.heading, second.heading) == (
+        "2 cores, a CPU, Debian, kernel 6.1",
+        "2 cores, a CPU, Debian, kernel 6.2",
+    )
+
+
+def test_a_wide_interval_is_not_a_tie() -> None:
+    """A server that reaches the best in one repeat, and is far behind in the others."""
+    rates = {("flask/gunicorn", 1): 4100.0, ("flask/gunicorn", 2): 900.0}
+    run = short(repeats=5)
+    for one in run.measurements:
+        one.rate = rates.get((one.target, one.repeat), one.rate)
+    (table,) = tables_of(sections_of([run]))
+    (column,) = table.columns
+    assert column.row("flask/gunicorn").tied, "its interval includes the best"
+    assert column.standing("flask/gunicorn") == "noisy"
+    assert column.standing("express/express") == "best"
+    (values,) = draw_overview(table)["datasets"].values()
+    marks = {one["target"]: one["standing"] for one in values}
+    assert marks["flask/gunicorn"] == "noisy"
+    assert 'class="share noisy"' in overview_page([table], "behaviours.html")
+
+
+def test_one_repeat_ranks_no_server() -> None:
+    (table,) = tables_of(sections_of([short(repeats=1)]))
+    assert {table.columns[0].standing(target) for target in SERVERS} == {"noisy"}
 
 
 def test_failed_requests_are_in_the_curves_of_response_times() -> None:

@@ -24,7 +24,7 @@ from bench.plan import TimeLeft, Turn, turns
 from bench.pressure import Meter
 from bench.processes import Tree
 from bench.result import Errors, Measurement, Pressure, Run, Sources
-from bench.run import measure_all
+from bench.run import measure_all, require_unchanged
 from bench.sources import Source
 from bench.warnings import Usage, drift, warnings
 from bench.workload import Case, Load, Workload, load_workload
@@ -113,6 +113,16 @@ def attempt(
         return made, asked
 
     return run
+
+
+def test_a_run_is_resumed_only_at_its_commit(targets: list[Target]) -> None:
+    stopped = runs.a_run(complete=False)
+    stopped.machine = machine.describe()
+    with pytest.raises(UsageError, match="began at commit 0123456789abcdef, and this is "):
+        require_unchanged(stopped, targets)
+    stopped.project = machine.commit()
+    with pytest.raises(UsageError, match="or the suite has changed since"):
+        require_unchanged(stopped, targets)
 
 
 def empty() -> Run:

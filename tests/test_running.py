@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.measure import without_password
+from bench.measure import settings_in
 from harness.catalog import Server, Target
 from harness.errors import TaskError, UsageError
 from harness.manifest import Deployment, Manifest
@@ -21,10 +21,10 @@ import http.server, json, os, sys
 
 class Environment(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
         with open("seen.json", "w") as file:
             json.dump(dict(os.environ), file)
+        self.send_response(200)
+        self.end_headers()
 port = int(os.environ["PORT"]) if len(sys.argv) < 2 else int(sys.argv[1])
 http.server.HTTPServer(("127.0.0.1", port), Environment).serve_forever()
 """
@@ -70,6 +70,22 @@ def test_a_server_that_ignores_its_port_gets_a_hint(tmp_path: Path) -> None:
         pass
 
 
+def test_a_server_has_started_once_it_answers_at_all(tmp_path: Path) -> None:
+    """/index is a 404, which is for the conformance suite to judge."""
+    run = (sys.executable, "-m", "http.server", "{port}", "--bind", "127.0.0.1")
+    with running(target(tmp_path, *run), {"PORT": str(free_port())}, start=20):
+        pass
+
+
+def test_a_long_start_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.server._SILENT", 0.2)
+    one, told = target(tmp_path, "sleep", "60"), list[str]()
+    settings = {"PORT": str(free_port())}
+    with pytest.raises(TaskError), running(one, settings, start=1, tell=told.append):
+        pass
+    assert told == ["waiting for test-example/only to answer /index; 1 s at most"]
+
+
 def test_a_missing_program_is_named(tmp_path: Path) -> None:
     one = target(tmp_path, "no-such-program")
     with (
@@ -95,9 +111,19 @@ def test_bad_settings_are_refused(name: str, value: str, monkeypatch: pytest.Mon
         read_settings()
 
 
-def test_recorded_urls_have_no_password() -> None:
-    assert (
-        without_password("postgresql://me:secret@host/db?a=b@c")
-        == "postgresql://me:…@host/db?a=b@c"
-    )
-    assert without_password("mongodb://127.0.0.1:5/db") == "mongodb://127.0.0.1:5/db"
+def test_a_result_has_no_secret_of_a_server_s_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINE", "-Djavax.net.ssl.trustStorePassword=SECRET")
+    settings = {
+        "PORT": str(free_port()),
+        "DATABASE_URL": "postgresql://host/db?user=me&password=SECRET",
+        "MONGODB_URL": "mongodb://me:SECRET@host/db?tlsCertificateKeyFilePassword=SECRET",
+    }
+    with running(target(tmp_path, sys.executable, "serve.py", passes=("MINE",)), settings) as one:
+        recorded = settings_in(one.environment)
+    assert "SECRET" in one.environment["MINE"]
+    assert recorded == {
+        **{"HOST": "127.0.0.1", "PORT": settings["PORT"], "WORKERS": "1", "THREADS": "50"},
+        **{"DATABASE_URL": "postgresql://host/db", "MONGODB_URL": "mongodb://host/db"},
+    }

@@ -26,7 +26,8 @@ from harness.services import KINDS, Services, backing_services, documents, keepe
 from harness.services.private import own_folder
 from harness.services.service import Service
 from harness.services.upstream import Upstream
-from tests.tasks import is_alive, listeners, started
+from tests.databases import OwnMongoDB, running
+from tests.tasks import is_alive, listeners, run, started
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -224,6 +225,48 @@ def test_a_service_that_does_not_answer_is_an_error(
         keeper._start(silent, alive.fileno())
     assert (tmp_path / "ran").exists()
     assert not listeners(str(tmp_path))
+
+
+@pytest.mark.usefixtures("idle")
+def test_a_database_that_does_not_start_keeps_its_data() -> None:
+    with backing_services({}) as held, pymongo.MongoClient[Any](held.mongodb_url) as client:
+        client.refservers.kept.replace_one({"_id": 1}, {"_id": 1}, upsert=True)
+    assert wait_until(lambda: not is_locked(RUN / "mongodb" / "alive"), timeout=30)
+    lock = RUN / "mongodb" / "data" / "mongod.lock"
+    lock.unlink()
+    lock.mkdir()  # mongod cannot open it
+    try:
+        failed = run("reset")
+    finally:
+        lock.rmdir()
+    assert failed.returncode == 1
+    assert (
+        "error: mongodb does not start. If its data is damaged, `just reset --data`"
+        in failed.stderr
+    )
+    assert "mongod.lock" in failed.stderr
+    assert "error: mongodb ended during startup: exit status 100" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    with backing_services({}) as held, pymongo.MongoClient[Any](held.mongodb_url) as client:
+        assert client.refservers.kept.find_one()
+        client.refservers.drop_collection("kept")
+
+
+def test_data_is_deleted_on_demand(tmp_path: Path) -> None:
+    mongodb = OwnMongoDB(tmp_path)
+    for number in (1, 2):
+        with running(mongodb) as port, pymongo.MongoClient[Any](mongodb.url(port)) as client:
+            client.refservers.mine.insert_one({"_id": number})
+            assert client.refservers.mine.distinct("_id") == [number]
+        keeper.delete_data(mongodb)
+
+
+@pytest.mark.usefixtures("held")
+def test_data_in_use_is_not_deleted() -> None:
+    refused = run("reset", "--data")
+    assert refused.returncode == 2
+    assert "error: a task uses mongodb: end it before its data is deleted" in refused.stderr
+    assert (RUN / "mongodb" / "data").is_dir()
 
 
 def test_a_folder_of_others_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

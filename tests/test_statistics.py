@@ -1,6 +1,7 @@
 """The intervals hold what they promise, in simulated runs.
 
-The noise is as measured on a busy machine: log-normal, 3% within a block and 10% between blocks.
+The noise is log-normal, 3% within a block, for all servers alike, and 10% between blocks. Published
+results have 4 to 6%, which differ from server to server: docs/method.md says what follows.
 """
 
 import math

@@ -40,7 +40,7 @@ def server(backing: Services, wrong: Target, tmp_path: Path) -> Iterator[Running
 @pytest.fixture
 def proved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Verdict:
     """The verdict on any address."""
-    verdict = Verdict("http://…", ours=False)
+    verdict = Verdict("http://…", compared=False)
     verdict.checks.append(Check("text", "test_index", "passed"))
     verdict.finish()
 

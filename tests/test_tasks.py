@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import spec
 from harness.locks import is_locked
 from harness.paths import ROOT, RUN
 from harness.ports import accepts, free_port
@@ -63,8 +64,9 @@ def test_serve_and_stop(tmp_path: Path) -> None:
         "serve", "tornado", log=tmp_path / "log", until="Ctrl-C stops it", env={"PORT": str(port)}
     ) as task:
         output = (tmp_path / "log").read_text()
-        for path in ("/index", "/agents", "/gridfs/photo.jpg", "/slow_api"):
-            assert f"curl -i 'http://127.0.0.1:{port}{path}'" in output
+        for endpoint in spec.ENDPOINTS.values():
+            assert f"curl -i 'http://127.0.0.1:{port}{endpoint.example}'" in output
+        assert f"'http://127.0.0.1:{port}/notes'" in output
         for path in ("/index", "/json", "/mongo?doc=big", "/agents", "/gridfs/photo.jpg"):
             with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as response:
                 assert response.status == 200
@@ -149,7 +151,10 @@ def test_a_killed_keeper_is_replaced(tmp_path: Path) -> None:
 def test_bad_usage_is_reported_in_one_line(
     words: tuple[str, ...], env: dict[str, str], message: str
 ) -> None:
-    done = run(*words, env=env)
+    """Even if the port is taken: settings are checked first."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = run(*words, env={"PORT": port, **env})
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert message in lines[0]

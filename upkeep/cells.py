@@ -7,11 +7,12 @@ A figure::
 FIGURE is one of :data:`bench.figures.FIGURES`. Options follow it: ``interval`` adds the interval;
 ``case="2 workers"`` names a case, if there are several; ``per=SERVER/DEPLOYMENT`` gives the ratio
 to another server, with its interval (``plain`` leaves that out), and ``per-result=``,
-``per-level=`` and ``per-case=`` say where that one was measured, if elsewhere.
+``per-level=`` and ``per-case=`` say where that one was measured, if elsewhere on the same machine.
 
 Published claims, each that a server's figure is ``more`` or ``less`` than another's: their ratio
 as published, the ratio here, and by its interval whether the claim holds. Options of the first line
-are those of all lines::
+are those of all lines. ``withdrawn="the reason"`` leaves a ratio without a verdict, where something
+else than the two servers decides it::
 
     <!-- claims: MACHINE/WORKLOAD case="2 workers"
     The claim in words | PUBLISHED RATIO | SERVER LEVEL FIGURE more per=SERVER
@@ -23,8 +24,8 @@ A table of all servers at a level, by falling rate, with the options ``case=`` a
     <!-- table: MACHINE/WORKLOAD LEVEL FIGURE,FIGURE -->
     <!-- /table -->
 
-A summary: each server's first deployment, its lines of code, a figure of several workloads, and its
-risky behaviours::
+A summary: each server's first deployment, its lines of code, and a figure of several workloads,
+with two significant digits::
 
     <!-- summary: MACHINE FIGURE WORKLOAD:LEVEL WORKLOAD:LEVEL -->
     <!-- /summary -->
@@ -34,8 +35,7 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bench.figures import FIGURES, Row, ratio, rows_of
-from bench.report.behaviours import risks
-from bench.words import figure_text, interval_text
+from bench.words import figure_text, interval_text, number
 from harness.catalog import find_servers
 from harness.errors import UsageError
 from harness.lines import count_lines
@@ -68,11 +68,13 @@ def _claims(words: str) -> str:
         if len(parts) != 3:
             raise UsageError(f"{line}: three parts with | between them are needed")
         text, then, claim = parts
-        given, named = _words(f"{result} {claim} {options}", 4, {"more", "less"}, _OTHER)
+        words = f"{result} {claim} {options}"
+        given, named = _words(words, 4, {"more", "less"}, f"{_OTHER} withdrawn")
         if "per" not in named or ("more" in named) == ("less" in named):
             raise UsageError(f"{line}: `more` or `less` is needed, and per=SERVER")
         found = _relative(given, named)
-        verdict = _verdict(found, more="more" in named)
+        reason = named.get("withdrawn")
+        verdict = f"*no verdict: {reason}*" if reason else _verdict(found, more="more" in named)
         rows.append([text, then, _ratio_text(found, interval=True), verdict])
     return _rendered(["Claim", "Published ratio", "Ratio here", "Verdict"], rows)
 
@@ -89,6 +91,8 @@ def _relative(given: Sequence[str], options: Mapping[str, str]) -> _Ratio:
     result, server, level, figure = given
     row = _row(result, server, level, options.get("case"))
     base = options.get("per-result", result)
+    if published(base).place != published(result).place:
+        raise UsageError(f"{result} and {base} are of different machines, and cannot be compared")
     case = options.get("per-case", options.get("case"))
     other = _row(base, options["per"], options.get("per-level", level), case)
     if base == result and (row.case, row.level) == (other.case, other.level):
@@ -134,24 +138,24 @@ def _summary(words: str) -> str:
     machine, figure, *columns = words.split()
     if not columns:
         raise UsageError(f"{words}: a machine, a figure and workloads are needed")
-    _known(figure)
+    title = FIGURES[_known(figure)].title.removesuffix(" of the server")
     measured, heads = [], ["Server", "Lines"]
     for column in columns:
         workload, _, level = column.partition(":")
         name = f"{machine}/{workload}"
         measured.append((name, {row.target: row for row in _rows(name, level, None)}))
-        heads.append(f"`{published(name).workload.paths[0].partition('?')[0]}`")
-    risky = risks()
+        path = published(name).workload.paths[0].partition("?")[0]
+        heads.append(f"{title} of `{path}`, {FIGURES[figure].unit}")
     lines = []
     for server in find_servers().values():
         target = f"{server.name}/{server.manifest.deployment[0].name}"
         figures = [
-            _text(_estimate(name, rows[target], figure)[0]) if target in rows else ""
+            _rounded(_estimate(name, rows[target], figure)[0]) if target in rows else ""
             for name, rows in measured
         ]
         link = f"[{server.name}]({server.folder.parent.name}/{server.name})"
-        lines.append([link, str(count_lines(server)), *figures, str(risky.get(target, ""))])
-    return _rendered([*heads, "Risky behaviours"], lines)
+        lines.append([link, str(count_lines(server)), *figures])
+    return _rendered(heads, lines)
 
 
 def _rendered(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
@@ -226,6 +230,10 @@ def _with_interval(result: str, row: Row, figure: str) -> str:
 
 def _text(value: float | None) -> str:
     return "over the timeout" if value is None else figure_text(value)
+
+
+def _rounded(value: float | None) -> str:
+    return _text(value) if value is None else number(float(f"{value:.2g}"))
 
 
 KINDS: Mapping[str, Callable[[str], str]] = {

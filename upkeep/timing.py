@@ -13,7 +13,7 @@ from bench.measure import RunContext, measure
 from bench.plan import Turn, turns
 from bench.result import Measurement
 from bench.statistics import ERROR, alone
-from bench.workload import Case, Changes, Workload, load_workload, part_of
+from bench.workload import Case, Changes, Workload, load_workload
 from harness.catalog import Target
 from harness.console import say
 from harness.errors import TaskError
@@ -78,7 +78,7 @@ def measure_pairs(
     """Measure two builds in turn, which of them is first changing from pair to pair."""
     machine.raise_limits()
     parts = new.server.manifest.parts
-    paths = [path for path in PATHS if parts is None or part_of(path) in parts]
+    paths = [path for path in PATHS if parts is None or spec.part_of(path) in parts]
     found: dict[str, tuple[list[float], list[float]]] = {path: ([], []) for path in paths}
     with locked(RUN / "locks" / "measuring"):
         for pair in range(1, pairs + 1):

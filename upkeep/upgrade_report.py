@@ -9,7 +9,7 @@ from rich.text import Text
 from bench.words import figure_text
 from upkeep.upgrade import Changed, Moved, Upgrade
 
-_STYLES = {"risky": "bold red", "plain": "", "good": "green"}
+_STYLES = {"risky": "bold red", "slow": "yellow", "plain": "", "good": "green"}
 _INDENT = (0, 0, 0, 2)
 
 

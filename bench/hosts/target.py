@@ -2,17 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+import spec
 from bench.workload import Workload
 from harness.catalog import Target
 from harness.errors import UsageError
-
-_SETTINGS = {
-    "mongo": "MONGODB_URL",
-    "gridfs": "MONGODB_URL",
-    "agents": "DATABASE_URL",
-    "slow_api": "SLOW_API_URL",
-}
-"""The setting that leads to the data source of each part of the contract."""
 
 
 def require_one(targets: Sequence[Target], workload: Workload, env: Mapping[str, str]) -> None:
@@ -24,7 +17,8 @@ def require_one(targets: Sequence[Target], workload: Workload, env: Mapping[str,
         raise UsageError("--target has settings of its own: give them with --case 'WORKERS=2'")
     if workload.images and workload.images.endpoint == "/files":
         raise UsageError("--target cannot serve the images of this workload, which are files here")
-    missing = {_SETTINGS[part] for part in workload.parts & _SETTINGS.keys()} - env.keys()
+    used = {source for part in workload.parts if (source := spec.ENDPOINTS[part].source)}
+    missing = {spec.SETTINGS[source] for source in used} - env.keys()
     if missing:
         raise UsageError(
             f"set {' and '.join(sorted(missing))} to what the server at --target uses: "

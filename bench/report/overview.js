@@ -45,12 +45,15 @@ function relate(cells, better) {
     const least = Math.min(value(cell), value(best));
     const most = Math.max(value(cell), value(best));
     const share = most ? least / most : 1;
-    const tied = cell === best || groups(cell).some((one) => groups(best).includes(one));
+    const apart = cell !== best && !groups(cell).some((one) => groups(best).includes(one));
+    const noisy = [cell, best].some((one) => "noisy" in one.dataset);
+    const standing = apart ? "" : noisy ? "noisy" : cell === best ? "best" : "tied";
     cell.dataset.share = share;
     cell.style.setProperty("--share", `${100 * share}%`);
-    cell.classList.toggle("tied", tied);
+    cell.classList.toggle("tied", ["best", "tied"].includes(standing));
+    cell.classList.toggle("noisy", standing === "noisy");
     cell.querySelector("b").textContent = shareText(share);
-    cell.querySelector(".badge").textContent = cell === best ? "best" : tied ? "tied" : "";
+    cell.querySelector(".badge").textContent = standing;
   }
 }
 

@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
+from typing import Literal
 
 from bench.figures import Row
 from bench.report.section import Section
 from bench.report.wording import place_text
 from bench.result import ServerInfo
+
+Standing = Literal["best", "tied", "noisy", ""]
+"""How a server stands beside the best one: it is the best, or tied with it; either is too noisy to
+tell; or it is behind."""
+
+_STEADY = 0.75
+"""The share of an interval's high that its low must reach for its figure to be ranked."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +62,24 @@ class Column:
         worse, better = sorted((value, best))
         return worse / better if better else 1.0
 
-    def is_tied(self, target: str) -> bool:
-        """Whether the server is the best or cannot be distinguished from it."""
+    def standing(self, target: str) -> Standing:
+        """How it stands beside the best server.
+
+        A wide interval includes the best figure whatever the server's own is: that is no tie.
+        """
         if self.best is None or target not in self._values:
-            return False
+            return ""
         groups = set(self.row(target).tied.split())
-        return target == self.best or bool(groups & set(self.row(self.best).tied.split()))
+        if target != self.best and not groups & set(self.row(self.best).tied.split()):
+            return ""
+        if self.is_noisy(target) or self.is_noisy(self.best):
+            return "noisy"
+        return "best" if target == self.best else "tied"
+
+    def is_noisy(self, target: str) -> bool:
+        """Whether the server's interval is too wide to rank it, or it was measured only once."""
+        found = self.row(target).estimates[self.section.ranked.name]
+        return found.kind == "single" or found.low < _STEADY * found.high
 
     def row(self, target: str) -> Row:
         """All figures of the server."""
@@ -107,11 +127,15 @@ class Table:
 
 
 def tables_of(sections: Sequence[Section]) -> list[Table]:
-    """A table for each machine: figures of different machines are never compared."""
+    """A table for each machine, that with most workloads of all servers first.
+
+    Figures of different machines are never compared.
+    """
     found: dict[tuple[str, ...], list[Section]] = defaultdict(list)
     for section in sections:
         found[section.run.place].append(section)
-    return [_table(own) for own in found.values()]
+    most = sorted(found.values(), key=lambda own: -sum(section.is_of_all for section in own))
+    return [_table(own) for own in most]
 
 
 def _table(sections: Sequence[Section]) -> Table:

@@ -13,7 +13,6 @@ import vl_convert
 from bench import words
 from bench.caveats import placement
 from bench.figures import FIGURES
-from bench.report.behaviours import risks
 from bench.report.code import Code, commit_of
 from bench.report.overview import Table
 from bench.report.section import Section
@@ -45,8 +44,9 @@ _BESIDE: dict[Kind, tuple[str, str]] = {
     "interval": (
         ", 95% interval",
         "A dot is a repeat, a line the 95% interval, simultaneous over all servers, loads and "
-        "cases of this run; an arrow ends one that is cut. Servers with a common letter cannot be "
-        "told apart.",
+        "cases of this run if all are equally noisy; an arrow ends one that is cut. A figure in "
+        "square brackets is a median from the lowest to the highest repeat, as it is noisier than "
+        "the others. Servers with a common letter cannot be told apart.",
     ),
     "range": (
         ", lowest to highest",
@@ -65,7 +65,6 @@ def overview_page(tables: Sequence[Table], behaviours: str) -> str:
     values = {
         "tables": tables,
         "workloads": _titles(sections),
-        "risks": risks(),
         "share_text": share_text,
         "value_text": value_text,
         "head_of": _head_of,

@@ -22,7 +22,7 @@ def draw_overview(table: Table) -> dict[str, Any]:
             "workload": title,
             "share": share,
             "label": share_text(share),
-            "tied": column.is_tied(target),
+            "standing": column.standing(target),
         }
         for title, column in zip(titles, table.columns, strict=True)
         for target in table.servers
@@ -53,12 +53,15 @@ def draw_overview(table: Table) -> dict[str, Any]:
     cells = base.mark_rect(stroke=PICTURE.background, strokeWidth=2).encode(
         color=alt.Color("share:Q", scale=scale, legend=None)
     )
-    tied = base.mark_rect(fill="#8fd1a8", stroke=PICTURE.background, strokeWidth=2)
+    marked = [
+        base.mark_rect(fill=fill, stroke=PICTURE.background, strokeWidth=2).transform_filter(
+            alt.FieldOneOfPredicate(field="standing", oneOf=standings)
+        )
+        for fill, standings in (("#8fd1a8", ["best", "tied"]), ("#dcdfe3", ["noisy"]))
+    ]
     text = base.mark_text(color=PICTURE.ink, fontSize=12).encode(text="label:N")
-    chart = alt.layer(cells, tied.transform_filter("datum.tied"), text).properties(
-        width=alt.Step(110), height=alt.Step(22)
-    )
-    subtitle = f"{table.heading}; green: the best, and those tied with it"
+    chart = alt.layer(cells, *marked, text).properties(width=alt.Step(110), height=alt.Step(22))
+    subtitle = f"{table.heading}; green: the best, and those tied with it; grey: too noisy to rank"
     title = alt.TitleParams(
         "Speed relative to the best server of each workload",
         subtitle=subtitle,

@@ -28,9 +28,9 @@ def title_of(figure: Figure, model: Model) -> str:
 
 
 def machine_text(machine: Machine) -> str:
-    """``2 cores, Intel Xeon, Debian 12``."""
+    """``2 cores, Intel Xeon, Debian 12, kernel 6.1``."""
     cores = f"{machine.cores} core{'s' if machine.cores > 1 else ''}"
-    return f"{cores}, {machine.cpu}, {machine.system}"
+    return f"{cores}, {machine.cpu}, {machine.system}, kernel {machine.kernel}"
 
 
 def place_text(run: Run) -> str:

@@ -4,15 +4,14 @@ Each answer is a line of JSON on stdout, for the process that runs the suite.
 """
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 
 import click
 
 from conformance.behaviours.lab import Lab
 from conformance.behaviours.observe import INQUIRIES, Observation, observe
 from conformance.events import emit
-from conformance.http import Garbled, NoAnswer
-from conformance.subject import EXAMPLES, Controlled, Subject, start
+from conformance.subject import Controlled, Subject, served_parts, start
 from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.scratch import scratch
@@ -31,7 +30,7 @@ def main(name: str, only: str | None, patience: float) -> None:
     inquiries = list(dict.fromkeys(INQUIRIES[id] for id in ids))
     if "://" in name:
         server = Subject.at(name)
-        served = _served(server)
+        served = served_parts(server)
         inquiries = [one for one in inquiries if not one.control and served.issuperset(one.parts)]
         emit(event="asking", count=sum(len(one.ids) for one in inquiries))
         observe(Lab(server, patience=patience), inquiries, _report)
@@ -50,16 +49,6 @@ def main(name: str, only: str | None, patience: float) -> None:
     except TaskError as error:
         emit(event="unstarted", message=str(error))
         raise SystemExit(1) from error
-
-
-def _served(server: Subject) -> set[str]:
-    """The parts of the contract that a server seems to serve; others have no behaviour to ask."""
-    found = set()
-    for part, target in EXAMPLES.items():
-        with suppress(NoAnswer, Garbled, OSError):
-            if server.ask(target).status == 200:
-                found.add(part)
-    return found
 
 
 def _report(seen: Observation) -> None:

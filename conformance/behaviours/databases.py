@@ -1,8 +1,8 @@
-"""The group `databases`: each question is asked about MongoDB and about PostgreSQL."""
+"""The group `databases`: MongoDB and PostgreSQL that are away, hang or are busy."""
 
 import select
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -10,9 +10,10 @@ from functools import partial
 
 import spec
 from conformance import address
+from conformance.behaviours.connection import INDEX
 from conformance.behaviours.instance import launched
-from conformance.behaviours.lab import Lab, asks, asks_several
-from conformance.behaviours.process import FAILED, INDEX, PASSWORD
+from conformance.behaviours.lab import Lab, asks
+from conformance.behaviours.process import FAILED
 from conformance.http import Closed, Connection, Request, Silence
 from conformance.proxy import Proxy, State
 from conformance.subject import Controlled, Subject
@@ -31,8 +32,6 @@ class _Database:
     name: str
     part: spec.Part
     setting: str
-    monitors: int
-    """Connections that drivers open besides the pool to monitor it."""
 
     @property
     def target(self) -> str:
@@ -54,8 +53,8 @@ class _Database:
             yield proxy
 
 
-_MONGODB = _Database("mongodb", "mongo", "MONGODB_URL", monitors=2)
-_POSTGRESQL = _Database("postgresql", "agents", "DATABASE_URL", monitors=0)
+_MONGODB = _Database("mongodb", "mongo", "MONGODB_URL")
+_POSTGRESQL = _Database("postgresql", "agents", "DATABASE_URL")
 
 
 def _status(server: Subject, target: str, timeout: float = _LATEST) -> int | None:
@@ -100,44 +99,33 @@ def _asking(server: Subject, target: str, count: int = 1) -> Iterator[list[Conne
 # Unavailable at start, and cut connections
 
 
-def _starts(database: _Database, lab: Lab) -> dict[str, str]:
-    """Start a server while the database, whose URL has a password, refuses connections."""
-    with database.refusing(lab) as proxy:
-        url = proxy.url_with(user=f"refservers:{PASSWORD}")
-        with launched(lab, **{database.setting: url}) as server:
-            serves = server.serves()
-            status = _status(server, database.target) if serves else None
-            if server.has_ended:
-                starts = "ends"
-            elif not serves:
-                starts = "serves nothing"
-            else:
-                starts = "answers 503" if status == 503 else "answers otherwise"
-            shown = PASSWORD in server.written()
-    return {
-        f"{database.name}-starts": starts,
-        f"{database.name}-password": "shown" if shown else "not shown",
-    }
+def _starts(database: _Database, lab: Lab) -> str:
+    """Start a server while the database refuses connections."""
+    with (
+        database.refusing(lab) as proxy,
+        launched(lab, **{database.setting: proxy.url}) as server,
+    ):
+        serves = server.serves()
+        status = _status(server, database.target) if serves else None
+        if server.has_ended:
+            return "ends"
+        if not serves:
+            return "serves nothing"
+        return "answers 503" if status == 503 else "answers otherwise"
 
 
-def _retry_after(lab: Lab) -> str:
-    with _connected(_POSTGRESQL, lab) as server, _while("refusing", _POSTGRESQL, server):
-        response = server.ask(_POSTGRESQL.target, timeout=_LATEST)
-        assert response.status == 503, f"{response.status} instead of 503"
-        return "sent" if response.header("Retry-After") else "not sent"
-
-
-def _cut(database: _Database, lab: Lab) -> str:
+@asks("postgresql-cut", "agents", lane="databases")
+def cut(lab: Lab) -> str:
     """It counts as recovered after ten requests in a row are served."""
-    with _connected(database, lab) as server:
+    with _connected(_POSTGRESQL, lab) as server:
         with ThreadPoolExecutor(4) as pool:  # so that there are several connections
-            list(pool.map(partial(_status, server), [database.target] * 4))
-        database.proxy(server).cut()
+            list(pool.map(partial(_status, server), [_POSTGRESQL.target] * 4))
+        server.postgresql.cut()
         time.sleep(2)  # a driver that checks its idle connections has noticed
         deadline = time.monotonic() + _RECOVERY
         failed, served = False, 0
         while served < 10:
-            if _status(server, database.target) == 200:
+            if _status(server, _POSTGRESQL.target) == 200:
                 served += 1
                 continue
             failed, served = True, 0
@@ -163,14 +151,15 @@ def _hangs(database: _Database, lab: Lab) -> str:
             return "an answer within 8 s"
 
 
-def _others(database: _Database, lab: Lab, count: int = 1) -> str:
-    """Whether /index is answered before the requests that wait for the database."""
+@asks("postgresql-hangs-many", "agents", lane="databases")
+def hangs_many(lab: Lab) -> str:
+    """Half as many requests again as there are threads: is /index answered before them?"""
     with (
-        _connected(database, lab) as server,
-        _while("hanging", database, server) as proxy,
+        lab.start(THREADS="8", DATABASE_POOL_SIZE=str(_POOL)) as server,
+        _while("hanging", _POSTGRESQL, server) as proxy,
     ):
         before = proxy.sent
-        with _asking(server, database.target, count) as waiting:
+        with _asking(server, _POSTGRESQL.target, 12) as waiting:
             wait_until(lambda: proxy.sent > before, timeout=lab.patience)
             time.sleep(0.5)
             with _asking(server, INDEX.target) as (other,):
@@ -184,72 +173,23 @@ def _others(database: _Database, lab: Lab, count: int = 1) -> str:
                 return "served late" if before_it else "served"
 
 
-def _others_of_many(lab: Lab) -> str:
-    """Half as many requests again as there are threads."""
-    with lab.start(THREADS="8", DATABASE_POOL_SIZE=str(_POOL)) as server:
-        return _others(_POSTGRESQL, Lab(server, lab.start_another, lab.patience), count=12)
-
-
-def _recovers(database: _Database, lab: Lab) -> str:
-    with _connected(database, lab) as server:
-        with (
-            _while("hanging", database, server),
-            _asking(server, database.target, 5),
-        ):
-            time.sleep(4)
-        deadline = time.monotonic() + _RECOVERY
-        while (left := deadline - time.monotonic()) > 0:
-            if _status(server, database.target, left) == 200:
-                return "served"
-            time.sleep(0.1)
-        return "not within 10 s"
-
-
 # The pool
 
 
-def _pool(database: _Database, lab: Lab) -> str:
-    requests = 20
-    with _connected(database, lab) as server:
-        before = database.proxy(server).connections
-        for _ in range(requests):
-            status = _status(server, database.target)
-            assert status == 200, f"{database.target}: {status}"
-        made = database.proxy(server).connections - before
-        return "one per request" if made >= requests / 2 else "a pool"
-
-
-@asks_several(
-    *("mongodb-crowd", "mongodb-crowd-connections"),
-    *("postgresql-crowd", "postgresql-crowd-connections"),
-    parts=("mongo", "agents"),
-    lane="databases",
-)
-def _crowds(lab: Lab) -> dict[str, str]:
+@asks("postgresql-crowd", "agents", lane="databases")
+def crowd(lab: Lab) -> str:
     """Many clients ask for a slow database through a small pool."""
-    with lab.start(MONGODB_POOL_SIZE=str(_POOL), DATABASE_POOL_SIZE=str(_POOL)) as server:
-        return _crowd(_MONGODB, server) | _crowd(_POSTGRESQL, server)
-
-
-def _crowd(database: _Database, server: Controlled) -> dict[str, str]:
-    assert _status(server, database.target) == 200, f"{database.target} is not served"
-    proxy = database.proxy(server)
-    proxy.delay = 0.05  # so that all of them are in flight at once
-    with (
-        _asking(server, database.target, _CROWD) as connections,
-        ThreadPoolExecutor(_CROWD) as clients,
-    ):
-        statuses = set(clients.map(_received, connections))
-    proxy.delay = 0
+    with lab.start(DATABASE_POOL_SIZE=str(_POOL)) as server:
+        assert _status(server, _POSTGRESQL.target) == 200, f"{_POSTGRESQL.target} is not served"
+        server.postgresql.delay = 0.05  # so that all of them are in flight at once
+        with (
+            _asking(server, _POSTGRESQL.target, _CROWD) as connections,
+            ThreadPoolExecutor(_CROWD) as clients,
+        ):
+            statuses = set(clients.map(_received, connections))
     if not statuses <= {200, 503}:
-        served = "some fail otherwise"
-    else:
-        served = "some 503" if 503 in statuses else "all served"
-    within = proxy.most <= _POOL + database.monitors
-    return {
-        f"{database.name}-crowd": served,
-        f"{database.name}-crowd-connections": "within the pool" if within else "more",
-    }
+        return "some fail otherwise"
+    return "some 503" if 503 in statuses else "all served"
 
 
 def _received(connection: Connection) -> int | None:
@@ -261,19 +201,6 @@ def _received(connection: Connection) -> int | None:
             return None
 
 
-_QUESTIONS: dict[str, Callable[[_Database, Lab], str]] = {
-    "cut": _cut,
-    "hangs": _hangs,
-    "hangs-others": _others,
-    "hangs-recovers": _recovers,
-    "pool": _pool,
-}
-
 for _one in (_MONGODB, _POSTGRESQL):
-    for _id, _question in _QUESTIONS.items():
-        _ask = partial(_question, _one)
-        asks(f"{_one.name}-{_id}", _one.part, lane="databases")(_ask)
-    _ids = (f"{_one.name}-starts", f"{_one.name}-password")
-    asks_several(*_ids, parts=(_one.part,), lane="databases")(partial(_starts, _one))
-asks("postgresql-hangs-many", "agents", lane="databases")(_others_of_many)
-asks("retry-after", "agents", lane="databases")(_retry_after)
+    asks(f"{_one.name}-starts", _one.part, lane="databases")(partial(_starts, _one))
+    asks(f"{_one.name}-hangs", _one.part, lane="databases")(partial(_hangs, _one))

@@ -1,17 +1,21 @@
 """The tools of a question, and its registration."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import spec
+from conformance.behaviours.page import CONTRACT, Page
 from conformance.http import Closed, Garbled, Response, Silence
 from conformance.subject import Controlled, Start, Subject
+from spec.behaviours import Rating, questions
 
-Lane = Literal["wire", "alone", "databases", "process"]
-"""Where a question is asked: in ``wire`` in parallel with others, on a shared server; in the other
-lanes in sequence."""
+Lane = Literal["wire", "waiting", "alone", "databases", "process"]
+"""Where a question is asked: in ``wire`` and ``waiting`` (for half a minute) in parallel with
+others, on a shared server; in the other lanes in sequence."""
+Need = Literal["get", "post", "contract"]
+"""What a question needs of a server: a page, a path that takes bodies, or parts of the contract."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,7 @@ class Lab:
     """Starts another instance with other settings; None for a server that is not ours."""
     patience: float = 5.0
     """Seconds of silence that count as no answer."""
+    page: Page = CONTRACT
 
     @property
     def controlled(self) -> Controlled:
@@ -61,6 +66,20 @@ class Lab:
             return "garbled"
 
 
+def worst(id: str, answers: Iterable[str]) -> str:
+    """The answer that is rated worst; no more are asked for once one is risky."""
+    rated = questions()[id].answers
+    found = ""
+    for answer in answers:
+        if answer not in rated or rated[answer].rating == "risky":
+            return answer
+        if not found or _RATINGS.index(rated[answer].rating) > _RATINGS.index(rated[found].rating):
+            found = answer
+    return found
+
+
+_RATINGS = get_args(Rating)
+
 Ask = Callable[[Lab], str]
 AskSeveral = Callable[[Lab], Mapping[str, str]]
 """Returns an answer for each id."""
@@ -77,18 +96,23 @@ class Inquiry:
     lane: Lane
     control: bool
     """Whether it needs a server that we started ourselves."""
+    needs: Need
 
 
 INQUIRIES: dict[str, Inquiry] = {}
 
 
 def asks(
-    id: str, *parts: spec.Part, lane: Lane = "wire", control: bool = False
+    id: str,
+    *parts: spec.Part,
+    lane: Lane = "wire",
+    control: bool = False,
+    needs: Need = "contract",
 ) -> Callable[[Ask], Ask]:
     """Register a function that asks the question ``id`` of ``behaviours.toml``."""
 
     def register(ask: Ask) -> Ask:
-        _register((id,), lambda lab: {id: ask(lab)}, parts, lane, control)
+        _register((id,), lambda lab: {id: ask(lab)}, parts, lane, control, needs)
         return ask
 
     return register
@@ -112,8 +136,10 @@ def _register(
     parts: tuple[spec.Part, ...],
     lane: Lane,
     control: bool,
+    needs: Need = "contract",
 ) -> None:
-    inquiry = Inquiry(ids, ask, parts, lane, control or lane in ("databases", "process"))
+    control = control or lane in ("databases", "process")
+    inquiry = Inquiry(ids, ask, parts, lane, control, needs)
     for id in ids:
         if id in INQUIRIES:
             raise ValueError(f"{id} is asked twice")

@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from threading import Semaphore
 
 from conformance.behaviours import (
+    bodies,
+    clients,
     connection,
     databases,
     files,
@@ -19,28 +21,36 @@ from conformance.behaviours import (
     refusals,
     routing,
     smuggling,
+    upstream,
 )
 from conformance.behaviours.lab import INQUIRIES, Inquiry, Lab, Lane
-from conformance.subject import Start
+from conformance.subject import Start, served_parts
 from harness.ports import answers
 from harness.processes import wait_until
 from spec.behaviours import questions
 
 __all__ = ["INQUIRIES", "Observation", "observe"]
 
-GROUPS = (routing, parameters, files, gridfs, connection, refusals, smuggling, databases, process)
+GROUPS = (
+    *(routing, parameters, files, gridfs, connection, clients, bodies, refusals, smuggling),
+    *(upstream, databases, process),
+)
 """Importing a group registers its questions."""
 
 _SERVERS: tuple[tuple[tuple[Lane, ...], ...], ...] = (
     (("wire", "process"),),
     (("alone",), ("databases",)),
     (("databases",),),
+    (("waiting",),),
 )
 """For each server, the lanes that share it: at the same time, or one group after the other.
 Questions of ``process`` start their own, and use the shared one only as a template."""
-_TOGETHER: dict[Lane, int] = {"wire": 8, "alone": 1, "databases": 1, "process": 2}
+_TOGETHER: dict[Lane, int] = {
+    **{"wire": 8, "waiting": 4},
+    **{"alone": 1, "databases": 1, "process": 2},
+}
 """Questions asked at once on each server. A deployment that serves one client at a time gets half
-as many servers for ``wire`` instead, and is asked one question at a time."""
+as many servers for ``wire`` and ``waiting`` instead, and is asked one question at a time."""
 _RECOVERY = 15.0
 """Seconds that a server has to recover after a question."""
 
@@ -65,22 +75,24 @@ def observe(
 ) -> None:
     """Ask questions and report each answer as it comes.
 
-    ``where`` is a running server, which is not asked questions that need control; or how to start
-    one, whether it serves several clients at once, and the patience (:class:`Lab`).
+    ``where`` is a running server, which may serve one client at a time and is not asked questions
+    that need control; or how to start one, whether it serves several clients at once, and the
+    patience (:class:`Lab`).
     """
     lanes: dict[Lane, _Queue] = {}
     for inquiry in dict.fromkeys(inquiries):
         if not (inquiry.control and isinstance(where, Lab)):
             lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
+    if isinstance(where, Lab):
+        for lane in sorted(lanes, key=lambda lane: lane == "waiting"):
+            _work(where, lanes[lane], report)
+        return
+    another, concurrent, patience = where
     with ThreadPoolExecutor(sum(_TOGETHER.values())) as pool:
-        if isinstance(where, Lab):
-            running = [pool.submit(_work, where, queue, report) for queue in lanes.values()]
-        else:
-            another, concurrent, patience = where
-            running = [
-                pool.submit(_work_on, another, patience, work, report)
-                for work in _shared(lanes, concurrent)
-            ]
+        running = [
+            pool.submit(_work_on, another, patience, work, report)
+            for work in _shared(lanes, concurrent)
+        ]
         for one in running:
             one.result()
 
@@ -92,7 +104,7 @@ _Work = list[list[tuple[_Queue, int]]]
 
 def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[_Work]:
     """The work of each server; a lane has no more servers than questions."""
-    together = _TOGETHER | ({} if concurrent else {"wire": 1})
+    together = _TOGETHER | ({} if concurrent else {"wire": 1, "waiting": 1})
     servers: Counter[Lane] = Counter()
     for groups in _SERVERS:
         work = [
@@ -106,9 +118,10 @@ def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[_Work]:
         servers.update(lane for group in groups for lane in group)
         if any(work):
             yield work
-    if not concurrent and "wire" in lanes:
-        more = _TOGETHER["wire"] // 2 - 1
-        yield from [[[(lanes["wire"], 1)]]] * min(more, lanes["wire"].qsize() - 1)
+    for lane in ("wire", "waiting"):
+        if not concurrent and lane in lanes:
+            more = _TOGETHER[lane] // 2 - 1
+            yield from [[[(lanes[lane], 1)]]] * min(more, lanes[lane].qsize() - 1)
 
 
 def _work_on(another: Start, patience: float, work: _Work, report: Report) -> None:
@@ -116,7 +129,7 @@ def _work_on(another: Start, patience: float, work: _Work, report: Report) -> No
     with ExitStack() as held:
         with _starting:
             server = held.enter_context(another({}))
-        lab = Lab(server, another, patience)
+        lab = Lab(replace(server, parts=served_parts(server)), another, patience)
         for group in filter(None, work):
             with ThreadPoolExecutor(len(group)) as pool:
                 for done in [pool.submit(_work, lab, queue, report, many) for queue, many in group]:
@@ -130,8 +143,13 @@ def _work(lab: Lab, queue: _Queue, report: Report, together: int = 1) -> None:
                 inquiry = queue.get_nowait()
             except Empty:
                 return
-            for seen in ask(lab, inquiry):
-                report(seen)
+            if unserved := set(inquiry.parts) - lab.server.parts:
+                why = f"not asked: no 200 for the example of {', '.join(sorted(unserved))}"
+                seen = [Observation(id, None, why) for id in inquiry.ids]
+            else:
+                seen = ask(lab, inquiry)
+            for one in seen:
+                report(one)
 
     with ThreadPoolExecutor(together) as pool:
         for done in [pool.submit(work) for _ in range(together)]:

@@ -1,63 +1,36 @@
-"""The group `refusals`: each broken request, as the first and as the second on a connection."""
+"""The group `refusals`: the fate of broken and oversized requests."""
 
-import re
-from collections.abc import Callable
 from functools import partial
 
-from conformance.behaviours.connection import (
-    HELLO,
-    connect,
-    keeps_alive,
-    read_until,
-    says_close,
-    send,
-)
-from conformance.behaviours.lab import Lab, asks
-from conformance.hostile import BROKEN
-from conformance.http import Connection, Request
-from spec.behaviours import CLOSES
-
-Provoke = Callable[[Connection], str]
-"""Sends the request of a question and names the outcome."""
+from conformance.behaviours.connection import STATUS, connect, read_until, send
+from conformance.behaviours.lab import Lab, asks, worst
+from conformance.behaviours.page import Inapplicable, statuses
+from conformance.hostile import BROKEN, SENTINEL
 
 
-def ask_twice(id: str, provoke: Provoke) -> None:
-    """Register a question, and the same for the second request on a connection."""
-    asks(id, "text")(partial(_first, provoke))
-    asks(f"{id}-second", "text")(partial(_second, provoke))
-
-
-def _first(provoke: Provoke, lab: Lab) -> str:
+def _refusal(data: bytes, lab: Lab) -> str:
+    """The fate of a broken request, which a server may take for HTTP/0.9."""
     with connect(lab) as connection:
-        return provoke(connection)
+        send(connection, data)
+        raw, ended = read_until(connection, STATUS.match)
+        if not raw:
+            return "closed" if ended else "waits"
+        if not (status := STATUS.match(raw)):
+            if lab.page.body is None:
+                raise Inapplicable("the page varies, and has no status line here to tell it by")
+            return "served as HTTP/0.9" if lab.page.body in raw else "refused"
+        if status[1] == b"500":
+            return "failed"
+        if status[1][:1] in (b"4", b"5"):
+            return "refused"
+        send(connection, SENTINEL)
+        _, ended = read_until(connection, lambda rest: len(statuses(raw + rest)) > 1)
+        return "served, then closed" if ended else "served"
 
 
-def _second(provoke: Provoke, lab: Lab) -> str:
-    with connect(lab) as connection:
-        if says_close(connection.request(Request("/index"))):
-            return CLOSES
-        answer = provoke(connection)
-    # Some close without announcing it
-    return CLOSES if answer == "closed" and not keeps_alive(lab) else answer
+def _ask(id: str, lab: Lab) -> str:
+    return worst(id, (_refusal(data, lab) for data in BROKEN[id]))
 
 
-_SETTINGS = re.compile(rb"...\x04\x00....", re.DOTALL)
-"""The start of a SETTINGS frame, the first of every HTTP/2 connection (RFC 9113, section 3.4)."""
-
-
-def _refusal(data: bytes, connection: Connection) -> str:
-    """The fate of a broken request; a server may take one for HTTP/0.9 or HTTP/2."""
-    send(connection, data)
-    raw, ended = read_until(
-        connection,
-        lambda raw: re.match(rb"HTTP/\d\.\d \d{3}", raw) or _SETTINGS.match(raw),
-    )
-    if not raw:
-        return "closed" if ended else "waits"
-    if status := re.match(rb"HTTP/\d\.\d (\d)", raw):
-        return "refused" if status[1] in (b"4", b"5") else "served"
-    return "served" if _SETTINGS.match(raw) or HELLO in raw else "refused"
-
-
-for _id, _data in BROKEN.items():
-    ask_twice(_id, partial(_refusal, _data))
+for _id in BROKEN:
+    asks(_id, "text", needs="get")(partial(_ask, _id))

@@ -1,36 +1,90 @@
-"""The group `smuggling`: the fate of a request that is hidden in an ambiguous one."""
+"""The group `smuggling`: the fate of a request that is hidden in an ambiguous one.
 
-import re
+What a parser does depends on how the bytes arrive: each request is sent in one segment, and again
+with its body 150 ms after its head. The worse answer counts.
+"""
+
+import time
+from collections.abc import Iterator
 from functools import partial
 
-from conformance.behaviours.connection import MESSAGE, read_until, send
-from conformance.behaviours.refusals import ask_twice
-from conformance.hostile import AMBIGUOUS
-from conformance.http import Connection
+from conformance.behaviours.connection import STATUS, connect, read_until, send
+from conformance.behaviours.lab import Lab, asks, worst
+from conformance.behaviours.page import CONTRACT, statuses
+from conformance.hostile import AMBIGUOUS, SENTINEL, ambiguous
 
-_SENTINEL = b"GET /nothing-more HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-"""Ends the connection once everything before it is answered: no need to wait for silence."""
+_PAUSE = 0.15
+_NO_ENDPOINT = {b"403", b"404", b"405", b"415"}
+"""Statuses with which an application refuses a POST before it reads the body."""
 
-_APPLICATION = {b"403", b"404", b"405", b"415"}
-"""Statuses with which an application refuses a POST: the server understood the request."""
+_NAMES = {
+    # By chunks, what follows them is right to be served, but not on this connection
+    "length-and-chunked": {"smuggled": "connection kept"},
+    "forbidden-trailer": {"smuggled": "ignored", "harmless": "taken"},
+}
+"""Names of fates that mean something else for a question."""
 
 
-def _smuggled(data: bytes, connection: Connection) -> str:
-    """Read to the end of the connection, or to the response that shows the smuggling.
+def _fates(id: str, lab: Lab) -> Iterator[str]:
+    page, upload = lab.page, lab.page.upload
+    assert upload is not None
+    reads = page is not CONTRACT or "notes" in lab.server.parts
+    sentinel = SENTINEL if page.tells else b""
+    for data in ambiguous(
+        id,
+        upload.path if reads else page.path,
+        hidden=page.hidden_path,
+        content=upload.content,
+        media_type=upload.media_type,
+        host=page.host,
+    ):
+        head, _, body = data.partition(b"\r\n\r\n")
+        for segments in ([data + sentinel], [head + b"\r\n\r\n", body + sentinel]):
+            yield _fate(segments, lab)
+
+
+def _fate(segments: list[bytes], lab: Lab) -> str:
+    """Read to the end of the connection, or to the response to the hidden request.
 
     If a server waits for more of the body, the sentinel becomes a part of it: then there is
     silence before or after the first response. A response to the hidden request comes before that.
     """
-    send(connection, data + _SENTINEL)
-    raw, ended = read_until(connection, lambda raw: MESSAGE in raw)
-    if MESSAGE in raw:
+    with connect(lab) as connection:
+        for segment in segments:
+            send(connection, segment)
+            time.sleep(_PAUSE * (segment is not segments[-1]))
+        raw, ended = read_until(connection, lab.page.shows_hidden)
+    if lab.page.shows_hidden(raw):
         return "smuggled"
     if not raw:
         return "closed" if ended else "waits"
-    status = re.match(rb"HTTP/\d\.\d (\d{3})", raw)
-    refused = status is None or (status[1] >= b"400" and status[1] not in _APPLICATION)
-    return "refused" if refused else "harmless"
+    first, *then = statuses(raw) or [b"400"]
+    goes_on = lab.page.unknown in then if lab.page.tells else not ended
+    if first == b"500":
+        return "failed"
+    if first in _NO_ENDPOINT:
+        return "harmless" if goes_on else "not exercised"
+    return "refused" if first >= b"400" and not goes_on else "harmless"
 
 
-for _id, _data in AMBIGUOUS.items():
-    ask_twice(_id, partial(_smuggled, _data))
+def _ask(id: str, lab: Lab) -> str:
+    return worst(id, (_NAMES.get(id, {}).get(fate, fate) for fate in _fates(id, lab)))
+
+
+for _id in AMBIGUOUS:
+    asks(_id, "text", needs="post")(partial(_ask, _id))
+
+
+@asks("responses-to-broken-body", "text")
+def responses_to_broken_body(lab: Lab) -> str:
+    """The body comes after the head, and the connection is read until it ends, or is silent."""
+    for target in ("/index", "/notes"):
+        with connect(lab) as connection:
+            head = f"POST {target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+            send(connection, head.encode())
+            time.sleep(_PAUSE)
+            send(connection, b"zz\r\nabc\r\n0\r\n\r\n")
+            raw, _ = read_until(connection, lambda raw: len(STATUS.findall(raw)) > 1)
+        if (count := len(STATUS.findall(raw))) != 1:
+            return "two" if count else "none"
+    return "one"

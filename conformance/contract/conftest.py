@@ -3,24 +3,24 @@
 import signal
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import spec
 from conformance.address import with_database
+from conformance.causes import PATHS
 from conformance.events import emit
-from conformance.subject import EXAMPLES, Controlled, Start, Subject, start
+from conformance.subject import Controlled, Start, Subject, start
 from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.ports import free_port
 from harness.processes import ending
 from harness.scratch import scratch
 from harness.services import backing_services
+from harness.settings import DEFAULTS
 from harness.task import end_at_once_on_signals
-
-PATHS = {path: item["get"]["tags"][0] for path, item in spec.openapi()["paths"].items()}
-"""The part of the contract that each path of the OpenAPI document belongs to."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -102,11 +102,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     parts: set[str] | None = None
     if ours:
         target = find_target(name)
-        parts = set(target.server.manifest.parts or EXAMPLES)
+        parts = set(target.server.manifest.parts or spec.ENDPOINTS)
     kept, foreign, uncontrolled = [], [], []
     for item in items:
         needed = {part for mark in item.iter_markers("serves") for part in mark.args}
-        needed |= {part for path, part in PATHS.items() if f" {path}]" in item.name}
+        if path := _path_of(item):
+            needed.add(PATHS[path])
         if parts is not None and not needed <= parts:
             foreign.append(item)
         elif not ours and item.get_closest_marker("control"):
@@ -148,26 +149,47 @@ def part_of(nodeid: str) -> str:
     return nodeid.split("::")[0].rsplit("/", 1)[-1].removeprefix("test_").removesuffix(".py")
 
 
-def _log_of(item: pytest.Item) -> str:
-    """The last lines of the tested server's log."""
-    tested = [one for one in getattr(item, "funcargs", {}).values() if isinstance(one, Controlled)]
-    lines = tested[0].log.read_text(errors="replace").splitlines() if tested else []
-    return "\n".join(lines[-_LINES_OF_LOG:])
+def _path_of(item: pytest.Item) -> str:
+    """The path of the OpenAPI document that a generated check is for."""
+    return next((path for path in PATHS if f" {path}]" in item.name), "")
 
 
 _LINES_OF_LOG = 8
+_SERVED = f"http://{DEFAULTS['HOST']}:{DEFAULTS['PORT']}"
+"""Where ``just serve`` serves; the server under test has stopped when its results are read."""
 
 
 class Reporter:
     """Reports the outcome of each check as it finishes."""
 
+    def __init__(self) -> None:
+        self._read: dict[Path, int] = {}
+
+    def _logged(self, servers: list[Controlled]) -> str:
+        """The last lines that the tested servers have logged since the check before."""
+        logged = b""
+        for log in {one.log for one in servers}:
+            content = log.read_bytes()
+            logged += content[self._read.get(log, 0) :]
+            self._read[log] = len(content)
+        return "\n".join(logged.decode(errors="replace").splitlines()[-_LINES_OF_LOG:])
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
+        self, item: pytest.Function, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if report.when == "call" or report.outcome != "passed":
             fault = call.excinfo.value if call.excinfo else None
+            request = getattr(fault, "request", None)
+            status = getattr(fault, "status", 0)
+            servers = [one for one in item.funcargs.values() if isinstance(one, Controlled)]
+            message = str(fault) or repr(fault) if fault else ""
+            for server in servers:
+                message = message.replace(server.url, _SERVED)
+            log = self._logged(servers)
+            name = item.config.getoption("--target")
+            url = name.rstrip("/") if "://" in name else _SERVED
             emit(
                 event="check",
                 part=part_of(item.nodeid),
@@ -175,9 +197,12 @@ class Reporter:
                 outcome=report.outcome,
                 phase=report.when,
                 seconds=round(report.duration, 3),
-                message=str(fault) or repr(fault) if fault else "",
-                repeat=getattr(fault, "repeat", ""),
+                message=message,
+                repeat=request.curl(url) if request else "",
+                request=request.target if request else _path_of(item),
+                status=status,
+                what=getattr(fault, "what", ""),
                 where=report.longreprtext.splitlines()[-1] if report.failed else "",
-                log=_log_of(item) if report.failed else "",
+                log=log if report.failed and not 0 < status < 500 else "",
             )
         return report

@@ -1,13 +1,18 @@
-"""Databases that refuse connections, and recover."""
+"""Databases that are away, start, stop or stay silent, and recover."""
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
 
 from conformance.expect import holds, problem, right, same
 from conformance.faults import catches
 from conformance.http import Response
 from conformance.needs import control, serves
 from conformance.subject import Controlled
+from harness.processes import wait_until
 
 pytestmark = [control, serves("mongo", "agents", "gridfs")]
 
@@ -16,6 +21,8 @@ TARGETS = ("/mongo", "/gridfs/photo.jpg", "/agents")
 
 LATEST = 5.0
 """Seconds within which a request is a 503 while its database refuses connections."""
+SILENT = 8.0
+"""The same while the database accepts connections and stays silent."""
 RECOVERY = 10.0
 """Seconds within which endpoints are served again after their database has recovered."""
 
@@ -63,3 +70,45 @@ def _come_back(controlled: Controlled) -> None:
             time.sleep(0.1)
             response = controlled.ask(target)
         same(f"status {RECOVERY:.0f} s after the recovery", 200, response.status, response)
+
+
+@contextmanager
+def _recovers(controlled: Controlled) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        controlled.postgresql.set("open")
+        wait_until(lambda: controlled.ask("/agents").status == 200, timeout=RECOVERY)
+
+
+@pytest.mark.parametrize("sqlstate", ["57P03", "53300"])
+@catches("database-500", "rejection-500")
+def test_postgresql_rejects_connections(controlled: Controlled, sqlstate: str) -> None:
+    """It is starting (57P03, cannot_connect_now), or has no connection left (53300)."""
+    with _recovers(controlled):
+        controlled.postgresql.reject(sqlstate)
+        time.sleep(0.1)  # for open connections to be closed
+        problem(controlled.ask("/agents"), 503)
+
+
+@catches("termination-500")
+def test_postgresql_ends_connections(controlled: Controlled) -> None:
+    """57P01 (admin_shutdown) on open connections, while new ones are served: 503 or 200."""
+    with _recovers(controlled):
+        right(controlled.ask("/agents"))
+        controlled.postgresql.reject("57P01")
+        controlled.postgresql.set("open")
+        response = controlled.ask("/agents")
+        if response.status != 200:
+            problem(response, 503)
+
+
+@catches("silence-waited-for")
+def test_postgresql_is_silent(controlled: Controlled) -> None:
+    """It accepts a new connection and never answers."""
+    with _recovers(controlled):
+        controlled.postgresql.set("hanging")
+        controlled.postgresql.cut()
+        response, took = _ask(controlled, "/agents")
+        problem(response, 503)
+        holds("time", f"under {SILENT:.0f} s", took < SILENT, f"{took:.1f} s", response)

@@ -8,14 +8,14 @@ import pytest
 
 from conformance.expect import right
 from conformance.faults import catches
-from conformance.hostile import AMBIGUOUS, BROKEN
+from conformance.hostile import AMBIGUOUS, BROKEN, ambiguous
 from conformance.http import Request
 from conformance.needs import control, serves
 from conformance.subject import Controlled
 
 pytestmark = control
 
-HOSTILE = BROKEN | AMBIGUOUS
+HOSTILE = BROKEN | {id: ambiguous(id, "/notes") for id in AMBIGUOUS}
 
 TRACE = re.compile(
     rb"Traceback \(most recent call last\)"
@@ -31,14 +31,46 @@ TRACE = re.compile(
 def test_a_hostile_request(controlled: Controlled, case: str) -> None:
     """Others are served while the request is open; its own response does not matter here."""
     before = controlled.pids()
-    with controlled.connect() as connection:
-        with contextlib.suppress(ConnectionError):
-            connection.send(HOSTILE[case])
+    for data in HOSTILE[case]:
+        with controlled.connect() as connection:
+            with contextlib.suppress(ConnectionError):
+                connection.send(data)
+            if controlled.deployment.concurrent:
+                right(controlled.ask("/index"))
+            raw = connection.read_raw(0.2)
+        trace = TRACE.search(raw)
+        assert trace is None, f"{case}: the client gets a stack trace: {raw[:300]!r}"
+    right(controlled.ask("/index", timeout=40))
+    gone = before - controlled.pids()
+    assert not gone, f"{case}: a process died"
+
+
+_MUCH = 20 << 20
+_HEAD = b"GET /index HTTP/1.1\r\nHost: x\r\n"
+_CHUNKED = _HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+FLOODS = {
+    "1000-requests": (_HEAD + b"\r\n") * 1000,
+    "head-of-20-mb": _HEAD + b"X-A: b\r\n" * (_MUCH // 8),
+    "trailers-of-20-mb": _CHUNKED + b"0\r\n" + b"X-A: b\r\n" * (_MUCH // 8),
+    "chunk-extension-of-20-mb": _CHUNKED + b"5;" + b"a" * _MUCH,
+    "64-bit-length": _HEAD + b"Content-Length: 9223372036854775807\r\n\r\n",
+    "64-bit-chunk": _CHUNKED + b"7fffffffffffffff\r\nhello",
+}
+"""More than a server should take in, in one send each."""
+
+
+@pytest.mark.parametrize("case", FLOODS)
+@catches("flood-kills")
+def test_a_flood(controlled: Controlled, case: str) -> None:
+    """No process dies of it, and others are served."""
+    before = controlled.pids()
+    with controlled.connect(timeout=5) as connection:
+        with contextlib.suppress(OSError):
+            connection.send(FLOODS[case])
+        connection.read_raw(0.5)
         if controlled.deployment.concurrent:
-            right(controlled.ask("/index"))
-        raw = connection.read_raw(0.2)
-    trace = TRACE.search(raw)
-    assert trace is None, f"{case}: the client gets a stack trace: {raw[:300]!r}"
+            right(controlled.ask("/index", timeout=40))
     right(controlled.ask("/index", timeout=40))
     gone = before - controlled.pids()
     assert not gone, f"{case}: a process died"

@@ -15,54 +15,80 @@ from conformance.faults import catches
 from conformance.http import Request
 from conformance.needs import control, serves
 from conformance.subject import Controlled, Start
-from harness.ports import accepts, free_port
+from harness.catalog import Server
+from harness.ports import accepts, answers, free_port
 from harness.processes import stop, wait_until
 from harness.server import launch
+from harness.settings import SETTINGS
 
 pytestmark = control
+
+Process = subprocess.Popen[bytes]
 
 LATEST = 15.0
 """Seconds that a process may take to end."""
 
-BAD_SETTINGS = {
-    "PORT": "http",
-    "MONGODB_URL": "nonsense",
-    "DATABASE_URL": "nonsense",
-    "FILES_DIR": "/nonexistent/folder",
-    "SLOW_API_URL": "nonsense",
-}
+BAD_SETTINGS = (
+    ("PORT", "http"),
+    ("PORT", "65536"),
+    ("WORKERS", "0"),
+    ("THREADS", "12abc"),
+    ("MONGODB_URL", "nonsense"),
+    ("MONGODB_POOL_SIZE", "3.5"),
+    ("DATABASE_URL", "nonsense"),
+    ("DATABASE_POOL_SIZE", "-1"),
+    ("FILES_DIR", "/nonexistent/folder"),
+    ("SLOW_API_URL", "nonsense"),
+)
+
+
+def _read_by(server: Server) -> set[str]:
+    """The settings that a server's ``.env.example`` lists; all of them if it has none."""
+    example = server.folder / ".env.example"
+    if not example.is_file():
+        return set(SETTINGS)
+    lines = example.read_text(encoding="utf-8").splitlines()
+    return {line.partition("=")[0].lstrip("# ") for line in lines}
 
 
 @serves("mongo", "agents", "slow_api")
 @catches("bad-setting-accepted", "bad-setting-status-0", "bad-setting-unnamed")
+@catches("bounds-unchecked", "number-prefix-accepted")
 def test_bad_settings(controlled: Controlled, tmp_path: Path) -> None:
     """Each ends the process before it serves, with a non-zero status and a line that names it."""
+    read = _read_by(controlled.target.server)
+    bad_settings = [(name, value) for name, value in BAD_SETTINGS if name in read]
     good = controlled.services.environment() | {
         "HOST": "127.0.0.1",
         "FILES_DIR": str(controlled.files),
     }
     started = {}
-    for name, value in BAD_SETTINGS.items():
-        with (tmp_path / name).open("w") as output:
-            bad = good | {"PORT": str(free_port()), name: value}
-            started[name] = launch(controlled.target, bad, output=output)
+    for name, value in bad_settings:
+        log = tmp_path / f"{name}={value.replace('/', '-')}"
+        with log.open("w") as output:
+            port = free_port()
+            bad = good | {"PORT": str(port), name: value}
+            started[name, value] = launch(controlled.target, bad, output=output), port, log
     try:
-        for name, process in started.items():
-            try:
-                status = process.wait(2 * LATEST)
-            except subprocess.TimeoutExpired:
-                status = None
-            setting = f"{name}={BAD_SETTINGS[name]}"
-            written = (tmp_path / name).read_text(errors="replace")
+        for (name, value), (process, port, log) in started.items():
+
+            def has_ended_or_serves(process: Process = process, port: int = port) -> bool:
+                return process.poll() is not None or answers("127.0.0.1", port)
+
+            wait_until(has_ended_or_serves, timeout=2 * LATEST)
+            status = process.poll()
+            setting = f"{name}={value}"
+            written = log.read_text(errors="replace")
             assert status not in (0, None), (
-                f"{setting}: expected a non-zero exit status, got {status}: {written[-300:]}"
+                f"{setting}: expected a non-zero exit status, got "
+                f"{'no end' if status is None else status}: {written[-300:]}"
             )
             spellings = (name.lower(), name.lower().replace("_", "-"))
             assert any(spelling in written.lower() for spelling in spellings), (
                 f"{setting}: expected a line that names it, got {written[-300:]!r}"
             )
     finally:
-        for process in started.values():
+        for process, _, _ in started.values():
             stop(process, grace=0)
 
 

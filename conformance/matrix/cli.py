@@ -1,17 +1,20 @@
 """The command line."""
 
 import json
-from collections.abc import Sequence
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from conformance.matrix.foreign import Options, examine
 from conformance.matrix.page import render
 from conformance.matrix.rows import Row, condensed, rows
-from harness.catalog import Target, find_targets
+from harness.catalog import find_targets
 from harness.console import result
 from harness.errors import UsageError
 from harness.paths import CALLER
@@ -19,28 +22,58 @@ from harness.task import reports_errors
 from harness.writing import write_whole
 from spec.behaviours import questions
 
-_STYLES = {"good": "green", "plain": "", "risky": "bold red"}
-_SIGNS = {"good": "", "plain": "", "risky": " ⚠"}
+_STYLES = {"good": "green", "slow": "yellow", "risky": "bold red"}
+_WIDTH = 100
+"""The most columns that are used: a pager has no more on most screens."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("names", nargs=-1, metavar="[NAME[/DEPLOYMENT]|DIR]...")
+@click.argument("names", nargs=-1, metavar="[NAME[/DEPLOYMENT]|DIR]...|URL")
 @click.option("--group", help="Show only one group of questions, such as smuggling.")
+@click.option("--all", "everything", is_flag=True, help="Show harmless answers that all give, too.")
 @click.option("--json", "to_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--page", type=click.Path(path_type=Path), help="Write an HTML page to this file instead."
 )
+@click.option("--post", metavar="PATH", help="For a URL: also send POST requests to this path.")
+@click.option("--body", type=click.Path(path_type=Path, dir_okay=False), help="Their body: a file.")
+@click.option("--content-type", help="Its media type, by default the one of the file's extension.")
+@click.option(
+    "--fail-on", type=click.Choice(["risky"]), help="For a URL: exit status 1 if an answer is."
+)
 @reports_errors
-def main(names: tuple[str, ...], group: str | None, to_json: bool, page: Path | None) -> None:
+def main(
+    names: tuple[str, ...],
+    group: str | None,
+    everything: bool,
+    to_json: bool,
+    page: Path | None,
+    **foreign: Any,
+) -> None:
     """Show how stacks behave where the contract does not decide.
 
     The answers are from the servers' behaviours.json, written by `just conform NAME --record`.
-    Questions with different answers come first; ⚠ marks a risky answer. Without a NAME, all
-    servers.
+    Questions with different answers come first, then risky and slow answers that all give. Each
+    names the layer that decides it, as a rule, and what its RFC says. Without a NAME, all servers.
+
+    A URL (http://HOST:PORT/path) is any running server: it is asked the questions that need only a
+    page. It gets some 200 requests, at most 8 at once: GET, HEAD, OPTIONS and the made-up BREW for
+    the path, its variants and unknown paths, many of them malformed. With --post and --body, the
+    body is also sent to that path, well-formed once and then some 40 times in ambiguous framing; so
+    give one that does no harm. Nothing else is sent, no redirect is followed and no other host
+    asked. Ask only servers that are yours.
     """
     groups = list(dict.fromkeys(question.group for question in questions().values()))
     if group not in (None, *groups):
         raise UsageError(f"there is no group {group!r}: the groups are {', '.join(groups)}")
+    urls = [name for name in names if "://" in name]
+    if len(urls) > (len(names) == 1):
+        raise UsageError("ask one URL at a time, with no other names")
+    if urls:
+        examine(urls[0], Options(group=group, to_json=to_json, page=page, **foreign))
+        return
+    if any(foreign.values()):
+        raise UsageError("--post, --body, --content-type and --fail-on need a URL")
     targets = find_targets(names or ("all",))
     found = rows(targets, group)
     if not found:
@@ -51,7 +84,7 @@ def main(names: tuple[str, ...], group: str | None, to_json: bool, page: Path | 
     elif to_json:
         click.echo(as_json(found))
     else:
-        show(targets, found, result)
+        show(found, result, everything=everything)
 
 
 def as_json(found: Sequence[Row]) -> str:
@@ -63,6 +96,8 @@ def as_json(found: Sequence[Row]) -> str:
                 "group": row.question.group,
                 "question": row.question.text,
                 "source": row.question.source,
+                "decided_by": row.question.decided_by,
+                "requirement": row.question.requirement,
                 "differs": row.differs,
                 "answers": {
                     name: {"answer": answer, "rating": rated.rating if rated else None}
@@ -77,25 +112,49 @@ def as_json(found: Sequence[Row]) -> str:
     )
 
 
-def show(targets: Sequence[Target], found: Sequence[Row], console: Console) -> None:
-    """Print a table: each question with its answers, and the deployments that give them."""
+def show(found: Sequence[Row], console: Console, *, everything: bool) -> None:
+    """Print each question with its answers, and the deployments that give them."""
     every = list(dict.fromkeys(name for row in found for name in row.answers))
-    differing = sum(row.differs for row in found)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("question", no_wrap=True)
-    table.add_column("answer", max_width=34)
-    table.add_column("who")
-    for number, row in enumerate(found):
-        if number == differing and number:
-            table.add_section()
-        for line, (answer, names) in enumerate(row.by_answer().items()):
-            rated = row.rated(answer)
-            rating = rated.rating if rated else "plain"
-            who = "all" if names == every else " ".join(condensed(names, every))
-            table.add_row(
-                "" if line else row.question.id,
-                Text(answer + _SIGNS[rating], style=_STYLES[rating]),
-                Text(who),
-            )
-    console.print(table)
-    console.print(f"\n{differing} of {len(found)} questions have different answers", style="bold")
+    shown = [row for row in found if everything or row.is_notable]
+    for row in shown:
+        for line in _lines(row, every, min(console.width, _WIDTH)):
+            console.print(line, soft_wrap=True)
+    layers = Counter(row.question.decided_by for row in found if row.worst == "risky")
+    by_layer = ", ".join(f"{layer} {count}" for layer, count in layers.most_common())
+    counts = f"of {len(found)} questions, {layers.total()} have risky answers"
+    if layers:
+        counts += f" ({by_layer})"
+    if len(every) > 1:
+        counts += f", {sum(row.differs for row in found)} have different ones"
+    console.print(f"\n{counts}", style="bold", soft_wrap=True)
+    if hidden := len(found) - len(shown):
+        console.print(f"left out: {hidden} with one harmless answer (--all)", soft_wrap=True)
+
+
+def _lines(row: Row, every: Sequence[str], width: int) -> Iterator[Text]:
+    """A question and its answers; the deployments are named only if their answers differ."""
+    question, given = row.question, row.by_answer()
+    notes = f"  {question.decided_by}"
+    if question.requirement:
+        notes += f", {question.requirement.upper()} in {question.source.split(',')[0]}"
+    if not row.differs:
+        (answer,) = given
+        yield Text.assemble((question.id, "bold"), ": ", _rated(row, answer), (notes, "dim"))
+        return
+    yield Text.assemble((question.id, "bold"), (notes, "dim"))
+    most = max(given, key=lambda answer: len(given[answer]))
+    for answer, names in given.items():
+        who = condensed(names, every)
+        if answer == most and len(who) > 3 and len(row.answers) == len(every):
+            who = ["all", "others"]
+        rated = _rated(row, answer)
+        lines = textwrap.wrap(f"{rated}: {' '.join(who)}", width - 2, break_on_hyphens=False)
+        line = Text("\n    ".join(["", *lines]).removeprefix("\n  "))
+        line.stylize(rated.style, end=2 + len(rated))
+        yield line
+
+
+def _rated(row: Row, answer: str) -> Text:
+    """An answer, with its rating unless that goes without saying."""
+    rating = row.rating(answer)
+    return Text(answer + f" ({rating})" * (rating != "plain"), _STYLES.get(rating, ""))

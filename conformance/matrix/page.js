@@ -90,8 +90,9 @@ function update() {
     question.body.hidden = !(
       cells.length &&
       lets("group", question.body.dataset.group) &&
-      (!filters.has("differing") || question.differs) &&
-      (!filters.has("rating") || cells.some((cell) => cell.classList.contains("risky"))) &&
+      lets("layer", question.body.dataset.layer) &&
+      (filters.has("same") || words.length || question.differs || cells.some(isHarmful)) &&
+      (!filters.has("rating") || cells.some(isRisky)) &&
       words.every((word) => question.text.includes(word))
     );
     for (const item of question.given) {
@@ -115,6 +116,14 @@ function update() {
   const inside = form.querySelectorAll("#choices :checked").length;
   document.getElementById("chosen").textContent = inside ? `(${inside} chosen)` : "";
   clear.hidden = !filters.size;
+}
+
+function isRisky(cell) {
+  return cell.classList.contains("risky");
+}
+
+function isHarmful(cell) {
+  return isRisky(cell) || cell.classList.contains("slow");
 }
 
 function answerIn(cell) {

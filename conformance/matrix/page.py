@@ -1,18 +1,21 @@
 """The self-contained HTML page."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import get_args
 
 from markupsafe import Markup, escape
 
 from conformance.matrix.rows import Row, condensed
 from harness import pages
 from harness.catalog import Target
+from spec.behaviours import Layer
 
-SIGNS = {"good": "✓", "plain": "–", "risky": "⚠", "unlisted": "?"}
+SIGNS = {"good": "✓", "plain": "–", "slow": "↓", "risky": "⚠", "unlisted": "?"}
 """The sign of each rating, besides its colour."""
 
 _CODE = re.compile(r"`([^`]+)`")
@@ -61,6 +64,8 @@ class _Risk:
 
     questions: int
     by_deployment: dict[str, int]
+    by_layer: dict[str, int]
+    """By the layer that decides the answer, as a rule."""
 
 
 def render(targets: Sequence[Target], found: Sequence[Row]) -> str:
@@ -77,6 +82,8 @@ def render(targets: Sequence[Target], found: Sequence[Row]) -> str:
             ("The same answer from all", [row for row in found if not row.differs]),
         ],
         "total": len(found),
+        "hidden": sum(not row.is_notable for row in found),
+        "layers": get_args(Layer),
         "groups": list(dict.fromkeys(row.question.group for row in found)),
         "languages": sorted({server.language for server in servers}),
         "risks": {server.name: _risk(server, found) for server in servers},
@@ -101,22 +108,19 @@ def _servers(targets: Sequence[Target]) -> list[_Server]:
 
 
 def _risk(server: _Server, found: Sequence[Row]) -> _Risk:
-    risky = [
-        {name for name in server.targets if _rating(row, row.answers.get(name)) == "risky"}
-        for row in found
-    ]
-    return _Risk(
-        sum(map(bool, risky)),
-        {
-            deployment: sum(name in names for names in risky)
-            for deployment, name in zip(server.deployments, server.targets, strict=True)
-        },
-    )
+    by_deployment = dict.fromkeys(server.deployments, 0)
+    by_layer: Counter[str] = Counter()
+    for row in found:
+        risky = [row.rating(row.answers.get(name)) == "risky" for name in server.targets]
+        by_layer[row.question.decided_by] += any(risky)
+        for deployment, count in zip(server.deployments, risky, strict=True):
+            by_deployment[deployment] += count
+    return _Risk(by_layer.total(), by_deployment, dict((+by_layer).most_common()))
 
 
 def _cells(server: _Server, row: Row) -> list[_Cell]:
     return [
-        _Cell(server.name, len(list(same)), answer, _rating(row, answer))
+        _Cell(server.name, len(list(same)), answer, row.rating(answer))
         for answer, same in groupby(row.answers.get(name) for name in server.targets)
     ]
 
@@ -131,13 +135,8 @@ def _answers(row: Row, every: Sequence[str]) -> list[_Given]:
         who: dict[str, list[str]] = {}
         for server, _, deployment in (name.partition("/") for name in condensed(names, every)):
             who.setdefault(server, []).extend([deployment] if deployment else [])
-        answers.append(_Given(answer, _rating(row, answer), why, who, names == list(every)))
+        answers.append(_Given(answer, row.rating(answer), why, who, names == list(every)))
     return answers
-
-
-def _rating(row: Row, answer: str | None) -> str:
-    rated = row.rated(answer) if answer is not None else None
-    return rated.rating if rated else "unlisted"
 
 
 def _code(text: str) -> Markup:

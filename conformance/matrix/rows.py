@@ -8,6 +8,9 @@ from conformance import records
 from harness.catalog import Target
 from spec.behaviours import Answer, Question, questions
 
+RATINGS = ("risky", "slow", "unlisted", "plain", "good")
+"""The worst first."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -26,6 +29,21 @@ class Row:
         """The rating of an answer; None for one that is no longer listed."""
         return self.question.answers.get(answer)
 
+    def rating(self, answer: str | None) -> str:
+        """The word for the rating of an answer."""
+        rated = self.question.answers.get(answer or "")
+        return rated.rating if rated else "unlisted"
+
+    @property
+    def worst(self) -> str:
+        """The worst rating of the answers that are given."""
+        return min(map(self.rating, self.answers.values()), key=RATINGS.index)
+
+    @property
+    def is_notable(self) -> bool:
+        """Whether answers differ, or the only one does harm."""
+        return self.differs or self.worst in ("risky", "slow")
+
     def by_answer(self) -> dict[str, list[str]]:
         """The deployments that give each answer, in the question's order."""
         found: dict[str, list[str]] = {answer: [] for answer in self.question.answers}
@@ -35,7 +53,7 @@ class Row:
 
 
 def rows(targets: Sequence[Target], group: str | None = None) -> list[Row]:
-    """A row for each question that any of them was asked; different answers first."""
+    """A row for each question that any of them was asked: different answers, then the worst."""
     recorded = {}
     for target in targets:
         record = records.read(target.server).get(target.deployment.name)
@@ -46,7 +64,10 @@ def rows(targets: Sequence[Target], group: str | None = None) -> list[Row]:
         for id, question in questions().items()
         if group in (None, question.group)
     ]
-    return sorted((row for row in found if row.answers), key=lambda row: not row.differs)
+    return sorted(
+        (row for row in found if row.answers),
+        key=lambda row: (not row.differs, 0 if row.differs else RATINGS.index(row.worst)),
+    )
 
 
 def condensed(deployments: Sequence[str], every: Sequence[str]) -> list[str]:

@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from harness.locks import locked
-from harness.services.fixtures import clear, fill
-from harness.services.keeper import launch
+from harness.services.fixtures import clear, fill, names
+from harness.services.keeper import delete_data, launch
 from harness.services.mongodb import MongoDB
 from harness.services.postgresql import PostgreSQL
 from harness.services.upstream import Upstream
@@ -56,9 +56,17 @@ def reset(env: Mapping[str, str] = os.environ) -> None:
         fill(urls)
 
 
+def delete() -> None:
+    """Delete all data of the databases that are not the user's own; no task may use them."""
+    for kind in KINDS:
+        if kind.keeps_data:
+            delete_data(kind())
+
+
 @contextmanager
 def _running(env: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """Run the services that ``env`` does not name; yields the address for each setting."""
+    names(env)  # refuses a wrong URL before anything starts
     settings = {kind.setting: env[kind.setting] for kind in KINDS if env.get(kind.setting)}
     ours = [kind() for kind in KINDS if kind.setting not in settings]
     with ExitStack() as held:

@@ -23,10 +23,11 @@ from pymongo.uri_parser import parse_uri
 
 import spec
 from harness.errors import UsageError
+from harness.services.urls import require_url
 
 Document = dict[str, Any]
 
-_COLLECTIONS = ("articles", "fs.chunks", "fs.files", "fixtures")
+_COLLECTIONS = ("articles", "notes", "fs.chunks", "fs.files", "fixtures")
 _PING = 5_000
 _UPLOADED = datetime(2025, 1, 1, tzinfo=UTC)
 _CHUNK = gridfs.DEFAULT_CHUNK_SIZE
@@ -42,7 +43,7 @@ class _Part:
     filter: Document
     """Selects the documents of the collection that must equal these."""
     documents: list[Document]
-    index: list[tuple[str, int]]
+    index: list[tuple[str, int]] | None = None
     unique: bool = True
 
 
@@ -51,6 +52,12 @@ def fill(url: str) -> list[str]:
     with _database(url) as database:
         _require_ours(database)
         return [part.collection for part in _parts() if _restore(database, part)]
+
+
+def ping(url: str) -> None:
+    """Refuse a database that cannot be reached."""
+    with _database(url) as database:
+        database.command("ping")
 
 
 def names(url: str) -> list[str]:
@@ -76,9 +83,10 @@ def _database(url: str) -> Iterator[Database[Document]]:
 
 
 def _database_name(url: str) -> str:
+    require_url("MONGODB_URL", url, "mongodb", "mongodb+srv")
     try:
         name = parse_uri(url)["database"]
-    except PyMongoError as error:
+    except (PyMongoError, ValueError, OSError) as error:
         raise UsageError(f"MONGODB_URL is not a connection string: {error}") from error
     if not name:
         raise UsageError(
@@ -114,13 +122,15 @@ def _restore(database: Database[Document], part: _Part) -> bool:
     for document in part.documents:
         if document["_id"] not in kept:
             collection.replace_one({"_id": document["_id"]}, document, upsert=True)
-    if not indexed:
+    if part.index and not indexed:
         collection.create_index(part.index, unique=part.unique)
     return True
 
 
 def _is_indexed(collection: Collection[Document], part: _Part) -> bool:
     """Whether the collection has the index; one with the same keys but other options is dropped."""
+    if part.index is None:
+        return True
     for index in list(collection.list_indexes()):
         if list(index["key"].items()) == part.index:
             if index.get("unique", False) == part.unique:
@@ -131,11 +141,13 @@ def _is_indexed(collection: Collection[Document], part: _Part) -> bool:
 
 def _parts() -> list[_Part]:
     articles = [one | {"_id": ObjectId(one["_id"])} for one in spec.articles()]
+    notes = [one | {"_id": ObjectId(one["_id"])} for one in spec.notes()]
     files, chunks = _gridfs()
     names = sorted({file["filename"] for file in files})
     ids = [file["_id"] for file in files]
     return [
         _Part("articles", {}, articles, [("slug", 1)]),
+        _Part("notes", {"_id": {"$in": [one["_id"] for one in notes]}}, notes),
         _Part("fs.chunks", {"files_id": {"$in": ids}}, chunks, [("files_id", 1), ("n", 1)]),
         _Part(
             *("fs.files", {"filename": {"$in": names}}, files),

@@ -17,17 +17,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from harness.console import say
-from harness.errors import TaskError
+from harness.errors import TaskError, UsageError
 from harness.locks import claim, is_locked, locked
 from harness.paths import ROOT
 from harness.ports import free_port, is_free
 from harness.processes import spawn, stop, wait_until
+from harness.scratch import remove_abandoned
 from harness.services.private import write_private
 from harness.services.service import Service
 
 START = 60.0
 """Seconds that a service may take to start."""
+_STOPPING = 5.0
+"""Seconds that a service may take to stop after the last task."""
 
+_MONGODB_NOTE = '"s":"I"'
+"""What mongod's log has in lines that are neither errors nor warnings."""
 _OPEN_FILES = 64_000
 """The limit that MongoDB's documentation recommends (UNIX ulimit Settings)."""
 
@@ -78,11 +83,25 @@ def _address(service: Service) -> str:
         return url.read_text()
     except FileNotFoundError:
         log = service.folder / "log"
-        end = "\n".join(log.read_text(errors="replace").splitlines()[-8:])
+        lines = log.read_text(errors="replace").splitlines()
+        end = "\n".join([line for line in lines if _MONGODB_NOTE not in line][-8:])
+        advice = " If its data is damaged, `just reset --data` deletes it." * service.keeps_data
         raise TaskError(
-            f"{service.name} does not start; delete {service.folder} to start with new data. "
-            f"The end of {log}:\n{end}"
+            f"{service.name} does not start.{advice} The end of {log}:\n{end}"
         ) from None
+
+
+def delete_data(service: Service) -> None:
+    """Delete the data of a service that no task uses."""
+    with locked(service.folder / "starting"):
+        if not wait_until(lambda: not _is_there(service), timeout=_STOPPING):
+            raise UsageError(f"a task uses {service.name}: end it before its data is deleted")
+        service.reset()
+
+
+def _is_there(service: Service) -> bool:
+    """Whether its keeper or one of its processes is running."""
+    return is_running(service) or is_locked(service.folder / "alive")
 
 
 def run_keeper(service: Service) -> int:
@@ -94,6 +113,7 @@ def run_keeper(service: Service) -> int:
         while process.poll() is None and not users:
             time.sleep(0.2)
             users = claim(service.folder / "users")
+    remove_abandoned()
     # New tasks wait until this process releases users, and then start another keeper.
     return 0 if users else 1
 
@@ -120,11 +140,8 @@ def _running(service: Service) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _start(service: Service, alive: int) -> tuple[subprocess.Popen[bytes], int]:
-    # The second attempt is for a port that another process took in the meantime.
-    for new_data in (False, False, True):
-        if new_data:
-            service.reset()
-        print(f"starting {service.name} with {'new' if new_data else 'its'} data", flush=True)
+    for _ in range(2):  # another process may take the port in the meantime
+        print(f"starting {service.name}", flush=True)
         service.prepare()
         port = _choose_port(service)
         process = spawn(

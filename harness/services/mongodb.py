@@ -23,6 +23,7 @@ class MongoDB(Service):
 
     name: ClassVar[str] = "mongodb"
     setting: ClassVar[str] = "MONGODB_URL"
+    keeps_data: ClassVar[bool] = True
 
     @property
     def _data(self) -> Path:

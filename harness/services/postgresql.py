@@ -36,6 +36,7 @@ class PostgreSQL(Service):
 
     name: ClassVar[str] = "postgresql"
     setting: ClassVar[str] = "DATABASE_URL"
+    keeps_data: ClassVar[bool] = True
     stop_signal: ClassVar[signal.Signals] = signal.SIGINT
     """Fast shutdown: clients are disconnected (PostgreSQL documentation, 18.5)."""
 

@@ -18,6 +18,8 @@ class Service(ABC):
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
     user: str | None = None
     """The user that it runs as; None for this process's."""
+    keeps_data: ClassVar[bool] = False
+    """Whether it has data that outlives it."""
 
     @property
     def folder(self) -> Path:
@@ -36,7 +38,7 @@ class Service(ABC):
         """Prepare its data; called before each start."""
 
     def reset(self) -> None:
-        """Delete its data; called if it does not start with it."""
+        """Delete its data."""
 
     def environment(self) -> dict[str, str]:
         """The environment that it runs in."""

@@ -11,6 +11,7 @@ from psycopg.errors import UndefinedColumn, UndefinedTable
 
 import spec
 from harness.errors import UsageError
+from harness.services.urls import malformed, require_url
 
 _PING = 5
 _TABLES = ("agentfeatures", "agent_login_status")
@@ -46,13 +47,15 @@ def fill(url: str) -> list[str]:
         return list(_TABLES)
 
 
+def ping(url: str) -> None:
+    """Refuse a database that cannot be reached."""
+    with _connection(url):
+        pass
+
+
 def names(url: str) -> list[str]:
     """The tables that :func:`clear` deletes."""
-    try:
-        database = conninfo_to_dict(url).get("dbname", "")
-    except psycopg.Error as error:
-        raise UsageError(f"DATABASE_URL is not a connection string: {error}") from error
-    return [f"{database}.{table}" for table in (*_TABLES, "fixtures")]
+    return [f"{_database_name(url)}.{table}" for table in (*_TABLES, "fixtures")]
 
 
 def clear(url: str) -> None:
@@ -64,11 +67,21 @@ def clear(url: str) -> None:
 
 @contextmanager
 def _connection(url: str) -> Iterator[psycopg.Connection]:
+    _database_name(url)
     try:
         with psycopg.connect(url, connect_timeout=_PING) as connection:
             yield connection
     except psycopg.Error as error:
         raise UsageError(f"DATABASE_URL: cannot use the database: {error}") from error
+
+
+def _database_name(url: str) -> str:
+    """The database in a URL; refuses one that libpq does not take."""
+    require_url("DATABASE_URL", url, "postgresql", "postgres")
+    try:
+        return str(conninfo_to_dict(url).get("dbname", ""))
+    except psycopg.Error:
+        raise malformed("DATABASE_URL", "postgresql") from None
 
 
 def _source() -> str:

@@ -1,7 +1,7 @@
-from app import settings
+from app.settings import settings
 
 wsgi_app = "app.main:init_app"
 worker_class = "aiohttp.GunicornUVLoopWebWorker"
-bind = f"{settings.HOST}:{settings.PORT}"
+bind = f"[{settings.HOST}]:{settings.PORT}"  # brackets as IPv6 needs them
 workers = settings.WORKERS
 graceful_timeout = 10

@@ -1,8 +1,10 @@
-"""Python: uv, with requirements.in and the requirements.txt that is compiled from it."""
+"""Python: uv, with the requirements.txt that it compiles."""
 
 import re
 import tempfile
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from packaging.version import Version
 
@@ -17,27 +19,22 @@ _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)\s*(\[[^\]]*\])?", re.M)
 
 
 class Uv(Ecosystem):
-    """Requirements compiled by uv."""
+    """Requirements compiled by uv, from pyproject.toml or from files of requirements."""
 
-    file = "requirements.in"
+    file = "requirements.txt"
     source = "Python packages, by uv"
 
     def dependencies(self) -> list[Dependency]:
         """Compare the locks with what uv would lock now."""
-        server = self._of("requirements")
-        known = {one.name for one in server}
-        if not (self.folder / "requirements-dev.in").is_file():
-            return server
-        return [
-            *server,
-            *(one for one in self._of("requirements-dev", tests=True) if one.name not in known),
-        ]
-
-    def _of(self, stem: str, *, tests: bool = False) -> list[Dependency]:
-        names = requirements((self.folder / f"{stem}.in").read_text())
-        allowed = self.run("uv", "pip", "compile", *OPTIONS, *OLDEST, f"{stem}.in")
-        lock = (self.folder / f"{stem}.txt").read_text()
-        return compare(names, pins(lock), pins(allowed), newest(names), tests=tests)
+        found: dict[str, Dependency] = {}
+        for stem in self._stems():
+            names = requirements("\n".join(self._direct(stem)))
+            allowed = self.run("uv", "pip", "compile", *OPTIONS, *OLDEST, *self._inputs(stem))
+            lock = (self.folder / f"{stem}.txt").read_text()
+            tests = stem != "requirements"
+            for one in compare(names, pins(lock), pins(allowed), newest(names), tests=tests):
+                found.setdefault(one.name, one)
+        return list(found.values())
 
     def locked(self) -> dict[str, str]:
         """The pins in requirements.txt."""
@@ -45,16 +42,37 @@ class Uv(Ecosystem):
 
     def relock(self, *, latest: bool) -> None:
         """Compile each requirements file that the folder has."""
-        for stem in ("requirements", "requirements-dev"):
+        for stem in self._stems():
             source = self.folder / f"{stem}.in"
-            if not source.is_file():
-                continue
-            if latest:
+            if latest and source.is_file():
                 source.write_text(without_constraints(source.read_text()))
             self.run(
                 *("uv", "pip", "compile", *OPTIONS, *OLDEST, "--generate-hashes"),
-                *("--output-file", f"{stem}.txt", f"{stem}.in"),
+                *("--output-file", f"{stem}.txt", *self._inputs(stem)),
             )
+
+    @property
+    def _project(self) -> dict[str, Any] | None:
+        path = self.folder / "pyproject.toml"
+        return tomllib.loads(path.read_text()) if path.is_file() else None
+
+    def _stems(self) -> list[str]:
+        stems = ("requirements", "requirements-dev")
+        return [stem for stem in stems if (self.folder / f"{stem}.txt").is_file()]
+
+    def _direct(self, stem: str) -> list[str]:
+        if (project := self._project) is None:
+            return (self.folder / f"{stem}.in").read_text().splitlines()
+        if stem == "requirements":
+            return list(project["project"]["dependencies"])
+        return list(project["dependency-groups"]["dev"])
+
+    def _inputs(self, stem: str) -> list[str]:
+        if self._project is None:
+            return [f"{stem}.in"]
+        if stem == "requirements":
+            return ["pyproject.toml"]
+        return ["pyproject.toml", "--group", "dev", "--constraints", "requirements.txt"]
 
 
 def normal(name: str) -> str:

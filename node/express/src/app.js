@@ -3,76 +3,96 @@ import { setTimeout } from 'node:timers/promises';
 
 import express from 'express';
 import createError from 'http-errors';
+import { ObjectId } from 'mongodb';
+import * as z from 'zod';
 
-import { AGENTS, articles, bucket, pool } from './databases.js';
+import { AGENTS, articles, bucket, notes, query } from './databases.js';
 import { problem } from './problems.js';
 import { env } from './settings.js';
 
-export const app = express();
-app.disable('x-powered-by');
+const integer = (min, max) => z.string().regex(/^\d+$/).pipe(z.coerce.number().min(min).max(max));
+const codePoints = (min, max) => z.string().regex(new RegExp(`^\\P{Cs}{${min},${max}}$`, 'u'));
 
-app.get('/index', (req, res) => res.type('text').send('Hello, World!'));
+const router = express.Router();
 
-app.get('/json', (req, res) => res.json({ message: 'Hello, World!' }));
+router.get('/index', (req, res) => res.type('text').send('Hello, World!'));
 
-app.get('/mongo', async (req, res) => {
-  const { doc = 'small' } = req.query;
-  if (!['small', 'big'].includes(doc)) throw createError(400, 'doc must be small or big');
-  const article = await articles.findOne({ slug: doc });
+router.get('/json', (req, res) => res.json({ message: 'Hello, World!' }));
+
+const Mongo = z.object({ doc: z.enum(['small', 'big']).default('small') });
+
+router.get('/mongo', async (req, res) => {
+  const article = await articles.findOne({ slug: Mongo.parse(req.query).doc });
   if (!article) throw createError(404);
   res.json(article);
 });
 
-app.get('/agents', async (req, res) => {
-  const { rows } = await pool.query(AGENTS);
-  res.json(rows);
+const Note = z.object({ title: codePoints(1, 200), text: codePoints(0, 10_000) });
+
+router.post('/notes', express.json({ limit: '1mb' }), async (req, res) => {
+  const note = { _id: new ObjectId(), ...Note.parse(req.body) };
+  await notes.insertOne(note);
+  res.status(201).location(`/notes/${note._id}`).json(note);
 });
 
-app.use('/files', express.static(env.FILES_DIR));
+router.get('/notes/:id', async (req, res) => {
+  const { id } = req.params;
+  const note = ObjectId.isValid(id) && (await notes.findOne({ _id: new ObjectId(id) }));
+  if (!note) throw createError(404);
+  res.json(note);
+});
 
-app.get('/gridfs/:name', async (req, res) => {
+router.get('/agents', async (req, res) => res.json((await query(AGENTS)).rows));
+
+router.use('/files', express.static(env.FILES_DIR));
+
+router.get('/gridfs/:name', async (req, res) => {
   const newest = { sort: { uploadDate: -1 }, limit: 1 };
   const [file] = await bucket.find({ filename: req.params.name }, newest).toArray();
   if (!file) throw createError(404);
-  res.set({ 'Content-Type': file.metadata.contentType, 'Content-Length': file.length });
-  await pipeline(bucket.openDownloadStream(file._id), res);
+  res.type(file.metadata?.contentType ?? 'application/octet-stream');
+  res.set('Content-Length', file.length);
+  if (req.method === 'HEAD') return res.end();
+  res.strictContentLength = true; // end() throws if the last chunks are missing
+  await pipeline(bucket.openDownloadStream(file._id), res, { end: false });
+  res.end();
 });
 
-app.get('/sleep', async (req, res) => {
-  const ms = integer(req, 'ms', { fallback: 1000, min: 0, max: 30000 });
+const Sleep = z.object({ ms: integer(0, 30_000).default(1000) });
+
+router.get('/sleep', async (req, res) => {
+  const { ms } = Sleep.parse(req.query);
   await setTimeout(ms + 1); // a timer can fire up to 1 ms early
   res.json({ slept_ms: ms });
 });
 
-app.get('/slow_api', async (req, res) => {
-  const calls = integer(req, 'calls', { fallback: 10, min: 1, max: 50 });
-  const ms = integer(req, 'ms', { fallback: 1000, min: 0, max: 5000 });
+const SlowApi = z.object({ calls: integer(1, 50).default(10), ms: integer(0, 5000).default(1000) });
+
+router.get('/slow_api', async (req, res) => {
+  const { calls, ms } = SlowApi.parse(req.query);
   const id = req.get('X-Request-Id');
   const headers = id ? { 'X-Request-Id': id } : {};
-  const failed = new AbortController();
-  const signal = AbortSignal.any([failed.signal, AbortSignal.timeout(ms + 5000)]);
-  const call = (_, number) => callUpstream(`?call=${number}&ms=${ms}`, { headers, signal });
+  const closed = new AbortController();
+  res.on('close', () => closed.abort()); // the client has left, or knows of the first failure
+  const signal = AbortSignal.any([closed.signal, AbortSignal.timeout(ms + 5000)]);
+  const call = (_, number) => callUpstream({ call: number, ms }, { headers, signal });
   try {
     res.json({ results: await Promise.all(Array.from({ length: calls }, call)) });
-  } catch (cause) {
-    failed.abort();
-    throw createError(cause.name === 'TimeoutError' ? 504 : 502, { cause });
+  } catch (error) {
+    throw createError(error.name === 'TimeoutError' ? 504 : 502, error);
   }
 });
 
-app.use((req, res, next) => next(createError(404)));
-app.use(problem);
+const Result = z.looseObject({});
 
-function integer(req, name, { fallback, min, max }) {
-  const text = req.query[name] ?? fallback;
-  if (/^\d+$/.test(text) && text >= min && text <= max) return Number(text);
-  throw createError(400, `${name} must be an integer from ${min} to ${max}`);
+async function callUpstream(parameters, options) {
+  const url = new URL(env.SLOW_API_URL);
+  url.search = new URLSearchParams(parameters);
+  const response = await fetch(url, { redirect: 'error', ...options });
+  if (response.status !== 200) throw new Error(`the upstream answered ${response.status}`);
+  return Result.parse(await response.json());
 }
 
-async function callUpstream(query, options) {
-  const response = await fetch(env.SLOW_API_URL + query, { redirect: 'error', ...options });
-  if (response.status !== 200) throw new Error(`The upstream answered ${response.status}`);
-  const result = await response.json();
-  if (typeof result === 'object' && result && !Array.isArray(result)) return result;
-  throw new Error('The upstream answered no JSON object');
-}
+export const app = express().disable('x-powered-by');
+app.use(router); // answers OPTIONS
+app.use((req, res, next) => next(createError(404)), problem);

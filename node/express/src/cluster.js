@@ -1,19 +1,21 @@
 import cluster from 'node:cluster';
 
-import { env } from './settings.js';
+import { env, log } from './settings.js';
 
-function replace(worker, code, signal) {
-  console.error(`worker ${worker.process.pid} died (${signal ?? code})`);
-  cluster.fork();
-}
+let started, stopping;
 
 function stop() {
-  cluster.removeAllListeners();
-  for (const worker of Object.values(cluster.workers)) worker.kill();
+  stopping = true;
+  for (const worker of Object.values(cluster.workers)) worker.process.kill();
 }
 
-process.on('SIGINT', stop).on('SIGTERM', stop);
 cluster.setupPrimary({ exec: `${import.meta.dirname}/main.js` });
-cluster.on('exit', () => process.exit(1)); // until one has started
-cluster.once('listening', () => cluster.removeAllListeners('exit').on('exit', replace));
+cluster.on('listening', () => (started = true));
+cluster.on('exit', (worker, code, signal) => {
+  if (stopping) return (process.exitCode ||= code);
+  if (!started) process.exit(1); // its own output says why
+  log.error(`worker ${worker.process.pid} died (${signal ?? code})`);
+  setTimeout(() => stopping || cluster.fork(), 1000);
+});
+process.on('SIGINT', stop).on('SIGTERM', stop);
 for (let number = 0; number < env.WORKERS; number++) cluster.fork();

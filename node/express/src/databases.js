@@ -1,18 +1,35 @@
 import { GridFSBucket, MongoClient } from 'mongodb';
 import pg from 'pg';
 
-import { env } from './settings.js';
+import { env, log } from './settings.js';
 
 export const client = new MongoClient(env.MONGODB_URL, {
   maxPoolSize: env.MONGODB_POOL_SIZE,
+  connectTimeoutMS: 3000,
   serverSelectionTimeoutMS: 3000,
+  socketTimeoutMS: 3000, // and the driver tries once more
+  waitQueueTimeoutMS: 3000,
 });
 export const articles = client.db().collection('articles');
+export const notes = client.db().collection('notes');
 export const bucket = new GridFSBucket(client.db());
 
-const { DATABASE_URL: connectionString, DATABASE_POOL_SIZE: max } = env;
-export const pool = new pg.Pool({ connectionString, max });
-pool.on('error', (error) => console.error(error.message)); // an idle connection broke
+export const pool = new pg.Pool({
+  connectionString: env.DATABASE_URL,
+  max: env.DATABASE_POOL_SIZE,
+  connectionTimeoutMillis: 3000, // for a free connection, too
+  query_timeout: 5000,
+  statement_timeout: 5000,
+});
+pool.on('error', (error) => log.error('an idle connection broke: %s', error.message));
+
+const AWAY = /^(08|53300|57)/; // SQLSTATE: no connection, too many of them, an operator's doing
+
+export const query = (text) =>
+  pool.query(text).catch((error) => {
+    if (!(error instanceof pg.DatabaseError) || AWAY.test(error.code)) error.status = 503;
+    throw error;
+  });
 
 export const AGENTS = `
   SELECT f.number, s.extension, s.context, s.state_interface,

@@ -1,16 +1,17 @@
 import { STATUS_CODES } from 'node:http';
 
-import { MongoNetworkError, MongoServerSelectionError } from 'mongodb';
+import { log } from './settings.js';
 
-// Node.js' errors, and PostgreSQL's: too many connections, shut down, starting up
-const AWAY = /^(ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|53300|57P0[1-3])$/;
+const AWAY = /^Mongo(Network|ServerSelection|WaitQueue|ServerError (91|1160[02])$)|PoolCleared/;
+const LEFT = /^AbortError|ERR_STREAM_PREMATURE_CLOSE$/;
 
 export function problem(error, req, res, next) {
-  if (res.headersSent) return next(error);
-  const mongodb = error instanceof MongoNetworkError || error instanceof MongoServerSelectionError;
-  const status = mongodb || AWAY.test(error.code) ? 503 : (error.status ?? 500);
-  if (status >= 500) console.error(error);
-  const detail = status === 400 ? error.message : undefined;
+  const kind = `${error.name} ${error.code}`;
+  if (LEFT.test(kind)) return; // the client has
+  if (res.headersSent) return next(error); // Express logs it, and ends the connection
+  const status = error.status ?? (error.name === 'ZodError' ? 400 : AWAY.test(kind) ? 503 : 500);
+  if (status >= 500) log.error({ err: error, url: req.originalUrl });
+  const why = status === 400 && { detail: error.expose && error.message, errors: error.issues };
   res.status(status).type('application/problem+json');
-  res.json({ type: 'about:blank', title: STATUS_CODES[status], status, detail });
+  res.json({ type: 'about:blank', title: STATUS_CODES[status], status, ...why });
 }

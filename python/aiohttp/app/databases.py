@@ -1,18 +1,18 @@
 from collections.abc import AsyncIterator
 
 import asyncpg
-from aiohttp import web
+from aiohttp import ClientSession, TCPConnector, web
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
-from pymongo.errors import ConnectionFailure
+from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
-from app import settings
+from app.settings import settings
 
-MONGODB = web.AppKey("mongodb", AsyncDatabase)
+MONGODB = web.AppKey("mongodb", AsyncDatabase[dict[str, object]])
 POSTGRESQL = web.AppKey("postgresql", asyncpg.Pool)
+UPSTREAM = web.AppKey("upstream", ClientSession)
 
-# asyncpg raises the socket's own OSError when it cannot connect.
-AWAY = (ConnectionFailure, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError, OSError)
+AWAY = (ConnectionFailure, ExecutionTimeout, asyncpg.PostgresConnectionError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -22,16 +22,29 @@ AGENTS = """
 
 
 async def mongodb(app: web.Application) -> AsyncIterator[None]:
-    async with AsyncMongoClient(
-        settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, serverSelectionTimeoutMS=3000
-    ) as client:
+    url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
+    async with AsyncMongoClient[dict[str, object]](url, maxPoolSize=size, timeoutMS=4000) as client:
         app[MONGODB] = client.get_default_database("refservers")
         yield
 
 
 async def postgresql(app: web.Application) -> AsyncIterator[None]:
-    async with asyncpg.create_pool(
-        settings.DATABASE_URL, min_size=0, max_size=settings.DATABASE_POOL_SIZE
-    ) as pool:
+    url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
+    async with asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=4) as pool:
         app[POSTGRESQL] = pool
         yield
+
+
+async def upstream(app: web.Application) -> AsyncIterator[None]:
+    async with ClientSession(connector=TCPConnector(limit=0)) as session:  # calls never queue
+        app[UPSTREAM] = session
+        yield
+
+
+async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, object]]:
+    try:
+        async with pool.acquire(timeout=3) as connection:
+            return [dict(row) for row in await connection.fetch(query)]
+    # asyncpg lets the socket's own errors and timeouts through.
+    except (OSError, asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError) as error:
+        raise asyncpg.PostgresConnectionError(repr(error)) from error

@@ -1,24 +1,22 @@
-from collections.abc import AsyncIterator
+import logging
 
-from aiohttp import ClientSession, TCPConnector, web
+from aiohttp import web
 
-from app import settings, views
-from app.databases import mongodb, postgresql
+from app import views
+from app.databases import mongodb, postgresql, upstream
 from app.problems import problems
-
-
-async def session(app: web.Application) -> AsyncIterator[None]:
-    async with ClientSession(connector=TCPConnector(limit=0)) as session:  # calls never queue
-        app[views.SESSION] = session
-        yield
+from app.settings import settings
 
 
 async def init_app() -> web.Application:
-    app = web.Application(middlewares=[problems])
-    app.cleanup_ctx.extend([mongodb, postgresql, session])
+    logging.basicConfig(level="INFO", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    app = web.Application(middlewares=[problems], client_max_size=2**20)
+    app.cleanup_ctx.extend([mongodb, postgresql, upstream])
     app.router.add_get("/index", views.index)
     app.router.add_get("/json", views.hello)
     app.router.add_get("/mongo", views.mongo)
+    app.router.add_post("/notes", views.create_note)
+    app.router.add_get("/notes/{id:[0-9a-f]{24}}", views.read_note, name="note")
     app.router.add_get("/agents", views.agents)
     app.router.add_get("/files/{name}", views.files)
     app.router.add_get("/gridfs/{name}", views.gridfs)
@@ -28,4 +26,6 @@ async def init_app() -> web.Application:
 
 
 if __name__ == "__main__":
-    web.run_app(init_app(), host=settings.HOST, port=settings.PORT, shutdown_timeout=5)
+    web.run_app(
+        init_app(), host=settings.HOST, port=settings.PORT, shutdown_timeout=5, access_log=None
+    )

@@ -1,25 +1,30 @@
 import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler
+from pydantic import ValidationError
 
 from app.databases import AWAY
 
 
 @web.middleware
 async def problems(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer errors with problem details (RFC 9457)."""
+    """Answer errors with problem details (RFC 9457), and log the cause of each 5xx."""
     try:
         return await handler(request)
-    except web.HTTPError as error:
-        problem = error
+    except web.HTTPException as error:
+        problem, cause = error, error.__cause__
+    # The request is wrong, or was cut off.
+    except (ValidationError, web.RequestPayloadError, ConnectionResetError) as error:
+        problem, cause = web.HTTPBadRequest(), error
     except AWAY as error:
-        request.app.logger.error("%s: %r", request.path, error)
-        problem = web.HTTPServiceUnavailable()
+        problem, cause = web.HTTPServiceUnavailable(), error
     except Exception:
-        request.app.logger.exception("%s", request.path)
-        problem = web.HTTPInternalServerError()
+        request.app.logger.exception("%r", request.path)
+        problem, cause = web.HTTPInternalServerError(), None
+    if cause and problem.status >= 500:
+        request.app.logger.error("%r: %s: %r", request.path, type(cause).__name__, str(cause))
     body = {"type": "about:blank", "title": problem.reason, "status": problem.status}
-    if isinstance(problem, web.HTTPBadRequest):
-        body["detail"] = problem.text
+    if isinstance(cause, ValidationError):
+        body["errors"] = cause.errors(include_url=False, include_input=False)
     headers = {**problem.headers, "Content-Type": "application/problem+json"}
     return web.Response(body=orjson.dumps(body), status=problem.status, headers=headers)

@@ -1,19 +1,38 @@
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
+import os.path
+from collections.abc import AsyncGenerator
+from functools import partial
+from typing import Literal
 
 import orjson
-from aiohttp import ClientError, ClientSession, ClientTimeout, web
+from aiohttp import ClientError, web
+from bson import ObjectId
 from gridfs import AsyncGridFSBucket, AsyncGridOut, NoFile
+from pydantic import BaseModel, Field
 
-from app import settings
-from app.databases import AGENTS, MONGODB, POSTGRESQL
+from app.databases import AGENTS, MONGODB, POSTGRESQL, UPSTREAM, fetch
+from app.settings import settings
 
-SESSION = web.AppKey("session", ClientSession)
+# str writes an ObjectId
+json_response = partial(web.json_bytes_response, dumps=partial(orjson.dumps, default=str))
 
 
-def json_response(data: object) -> web.Response:
-    return web.json_bytes_response(data, dumps=orjson.dumps)
+class Doc(BaseModel):
+    doc: Literal["small", "big"] = "small"
+
+
+class Note(BaseModel):
+    title: str = Field(min_length=1, max_length=200)
+    text: str = Field(max_length=10_000)
+
+
+class Sleep(BaseModel):
+    ms: int = Field(1000, ge=0, le=30000)
+
+
+class SlowApi(BaseModel):
+    calls: int = Field(10, ge=1, le=50)
+    ms: int = Field(1000, ge=0, le=5000)
 
 
 async def index(request: web.Request) -> web.Response:
@@ -25,77 +44,86 @@ async def hello(request: web.Request) -> web.Response:
 
 
 async def mongo(request: web.Request) -> web.Response:
-    slug = request.query.get("doc", "small")
-    if slug not in ("small", "big"):
-        raise web.HTTPBadRequest(text="doc must be small or big")
-    if article := await request.app[MONGODB].articles.find_one({"slug": slug}):
-        return json_response(article | {"_id": str(article["_id"])})
+    query = Doc.model_validate(request.query)
+    if article := await request.app[MONGODB].articles.find_one({"slug": query.doc}):
+        return json_response(article)
+    raise web.HTTPNotFound
+
+
+async def create_note(request: web.Request) -> web.Response:
+    note = Note.model_validate_json(await request.read())
+    document = {"_id": ObjectId()} | note.model_dump()
+    await request.app[MONGODB].notes.insert_one(document)
+    location = request.app.router["note"].url_for(id=str(document["_id"]))
+    return json_response(document, status=201, headers={"Location": str(location)})
+
+
+async def read_note(request: web.Request) -> web.Response:
+    if note := await request.app[MONGODB].notes.find_one(ObjectId(request.match_info["id"])):
+        return json_response(note)
     raise web.HTTPNotFound
 
 
 async def agents(request: web.Request) -> web.Response:
-    rows = await request.app[POSTGRESQL].fetch(AGENTS)
-    return json_response([dict(row) for row in rows])
+    return json_response(await fetch(request.app[POSTGRESQL], AGENTS))
 
 
 async def files(request: web.Request) -> web.FileResponse:
-    with suppress(OSError, ValueError):
-        path = (settings.FILES_DIR / request.match_info["name"]).resolve(strict=True)
-        if path.is_relative_to(settings.FILES_DIR) and path.is_file():
-            return web.FileResponse(path)
+    return await asyncio.to_thread(find, request.match_info["name"])
+
+
+def find(name: str) -> web.FileResponse:
+    path = settings.FILES_DIR / name
+    if os.path.isfile(path) and path.resolve().is_relative_to(settings.FILES_DIR.resolve()):
+        return web.FileResponse(path)
     raise web.HTTPNotFound
 
 
 async def gridfs(request: web.Request) -> web.Response:
     bucket = AsyncGridFSBucket(request.app[MONGODB])
-    with suppress(NoFile):
+    try:
         file = await bucket.open_download_stream_by_name(request.match_info["name"])
-        headers = {"Content-Type": file.metadata["contentType"], "Content-Length": str(file.length)}
-        return web.Response(body=chunks(file), headers=headers)
-    raise web.HTTPNotFound
+    except NoFile as error:
+        raise web.HTTPNotFound from error
+    content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
+    headers = {"Content-Type": content_type, "Content-Length": str(file.length)}
+    return web.Response(body=chunks(file), headers=headers)
 
 
-async def chunks(file: AsyncGridOut) -> AsyncIterator[bytes]:
-    while chunk := await file.readchunk():
-        yield chunk
+async def chunks(file: AsyncGridOut) -> AsyncGenerator[bytes, None]:
+    async with file:
+        while chunk := await file.readchunk():
+            yield chunk
 
 
 async def sleep(request: web.Request) -> web.Response:
-    ms = integer(request, "ms", default=1000, low=0, high=30000)
-    await asyncio.sleep(ms / 1000)
-    return json_response({"slept_ms": ms})
+    query = Sleep.model_validate(request.query)
+    await asyncio.sleep(query.ms / 1000)
+    return json_response({"slept_ms": query.ms})
 
 
 async def slow_api(request: web.Request) -> web.Response:
-    calls = integer(request, "calls", default=10, low=1, high=50)
-    ms = integer(request, "ms", default=1000, low=0, high=5000)
+    query = SlowApi.model_validate(request.query)
     try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(call(request, number, ms)) for number in range(calls)]
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from failures
-    return json_response({"results": [task.result() for task in tasks]})
+        async with asyncio.timeout(query.ms / 1000 + 5), asyncio.TaskGroup() as group:
+            calls = [group.create_task(call(request, n, query.ms)) for n in range(query.calls)]
+    except TimeoutError as error:
+        raise web.HTTPGatewayTimeout from error
+    except ExceptionGroup as errors:
+        if errors.split((ClientError, ValueError))[1]:
+            raise  # a fault of our own
+        raise web.HTTPBadGateway from errors.exceptions[0]
+    return json_response({"results": [call.result() for call in calls]})
 
 
 async def call(request: web.Request, number: int, ms: int) -> dict[str, object]:
     request_id = request.headers.get("X-Request-Id")
-    with suppress(ClientError, TimeoutError, ValueError):
-        async with request.app[SESSION].get(
-            settings.SLOW_API_URL,
-            params={"call": number, "ms": ms},
-            headers={"X-Request-Id": request_id} if request_id else None,
-            timeout=ClientTimeout(total=ms / 1000 + 5),
-            allow_redirects=False,
-        ) as response:
-            result = await response.json(loads=orjson.loads)
-            if response.status == 200 and isinstance(result, dict):
-                return result
-    raise web.HTTPBadGateway
-
-
-def integer(request: web.Request, name: str, *, default: int, low: int, high: int) -> int:
-    with suppress(ValueError):
-        value = int(request.query.get(name, default))
-        if low <= value <= high:
-            return value
-    raise web.HTTPBadRequest(text=f"{name} must be an integer from {low} to {high}")
+    headers = {"X-Request-Id": request_id} if request_id else None
+    params = {"call": number, "ms": ms}
+    async with request.app[UPSTREAM].get(
+        str(settings.SLOW_API_URL), params=params, headers=headers, allow_redirects=False
+    ) as response:
+        result = orjson.loads(await response.read()) if response.status == 200 else None
+        if isinstance(result, dict):
+            return result
+        raise ValueError(f"{response.status}, no JSON object")

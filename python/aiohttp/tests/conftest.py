@@ -1,7 +1,33 @@
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
+from aiohttp import web
+from aiohttp.pytest_plugin import AiohttpClient
+from aiohttp.test_utils import TestClient
+from gridfs import GridFSBucket
+from pymongo import MongoClient
+from pymongo.database import Database
+
 from app.main import init_app
+from app.settings import settings
 
 
 @pytest.fixture
-async def client(aiohttp_client):
+async def client(aiohttp_client: AiohttpClient) -> TestClient[web.Request, web.Application]:
     return await aiohttp_client(await init_app())
+
+
+@pytest.fixture
+def database() -> Iterator[Database[dict[str, Any]]]:
+    with MongoClient[dict[str, Any]](settings.MONGODB_URL) as client:
+        yield client.get_default_database("refservers")
+
+
+@pytest.fixture
+def bare_file(database: Database[dict[str, Any]]) -> Iterator[str]:
+    """The name of a GridFS file of three chunks, stored without metadata."""
+    bucket = GridFSBucket(database, chunk_size_bytes=100_000)
+    file_id = bucket.upload_from_stream("tests/bare", b"a" * 300_000)
+    yield "tests%2Fbare"
+    bucket.delete(file_id)

@@ -1,11 +1,17 @@
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Annotated, Any, TypedDict
 
 import asyncpg
-import httpx2
-from fastapi import FastAPI
+from aiohttp import ClientSession, TCPConnector
+from fastapi import Depends, FastAPI, Request
 from pymongo import AsyncMongoClient
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
 from app.settings import settings
+
+AWAY = (ConnectionFailure, ExecutionTimeout, asyncpg.PostgresConnectionError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -14,17 +20,43 @@ AGENTS = """
 """
 
 
+class State(TypedDict):
+    mongodb: AsyncMongoClient[dict[str, Any]]
+    postgresql: asyncpg.Pool
+    upstream: ClientSession
+
+
 @asynccontextmanager
-async def lifespan(app: FastAPI):
-    mongodb = AsyncMongoClient(
-        str(settings.mongodb_url),
-        maxPoolSize=settings.mongodb_pool_size,
-        serverSelectionTimeoutMS=3000,
-    )
-    size = settings.database_pool_size
-    postgresql = asyncpg.create_pool(str(settings.database_url), min_size=0, max_size=size)
-    # /slow_api makes all its calls at once and has a deadline of its own, which is shorter.
-    upstream = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=None), timeout=15)
-    async with mongodb, postgresql, upstream:
-        database = mongodb.get_default_database("refservers")
-        yield {"mongodb": database, "postgresql": postgresql, "upstream": upstream}
+async def lifespan(app: FastAPI) -> AsyncIterator[State]:
+    url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
+    mongodb = AsyncMongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
+    url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
+    postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=4)
+    async with mongodb, postgresql, ClientSession(connector=TCPConnector(limit=0)) as upstream:
+        yield {"mongodb": mongodb, "postgresql": postgresql, "upstream": upstream}
+
+
+async def get_mongodb(request: Request) -> Any:
+    return request.state.mongodb.get_default_database("refservers")
+
+
+async def get_postgresql(request: Request) -> Any:
+    return request.state.postgresql
+
+
+async def get_upstream(request: Request) -> Any:
+    return request.state.upstream
+
+
+MongoDB = Annotated[AsyncDatabase[dict[str, Any]], Depends(get_mongodb)]
+PostgreSQL = Annotated[asyncpg.Pool, Depends(get_postgresql)]
+Upstream = Annotated[ClientSession, Depends(get_upstream)]
+
+
+async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, Any]]:
+    try:
+        async with pool.acquire(timeout=3) as connection:
+            return [dict(row) for row in await connection.fetch(query)]
+    # asyncpg lets the socket's own errors and timeouts through.
+    except (OSError, asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError) as error:
+        raise asyncpg.PostgresConnectionError(repr(error)) from error

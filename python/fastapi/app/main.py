@@ -1,19 +1,26 @@
+import logging
+
 import uvicorn
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
-from app import databases, problems, views
+from app.databases import lifespan
+from app.problems import ERRORS, answer
 from app.settings import settings
+from app.views import router
 
-app = FastAPI(lifespan=databases.lifespan, exception_handlers=problems.handlers)
-app.include_router(views.router)
-app.mount("/files", StaticFiles(directory=settings.files_dir), name="files")
+logging.basicConfig(level="INFO", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+app = FastAPI(lifespan=lifespan, exception_handlers=dict.fromkeys(ERRORS, answer))
+app.include_router(router, max_body_size=2**20)
+app.mount("/files", StaticFiles(directory=settings.FILES_DIR), name="files")
 
 if __name__ == "__main__":
     uvicorn.run(
         "app.main:app",
-        host=settings.host,
-        port=settings.port,
-        workers=settings.workers,
+        host=settings.HOST,
+        port=settings.PORT,
+        workers=settings.WORKERS,
         timeout_graceful_shutdown=10,
+        access_log=False,
     )

@@ -1,42 +1,46 @@
 import logging
 from http import HTTPStatus
+from typing import Any
 
-import asyncpg
-from fastapi import Request
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from pymongo.errors import ConnectionFailure
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-# asyncpg raises the socket's own OSError when it cannot connect.
-UNREACHABLE = (ConnectionFailure, asyncpg.PostgresConnectionError, OSError)
+from app.databases import AWAY
+
+logger = logging.getLogger(__name__)
 
 
-def problem(status: int, headers: dict[str, str] | None = None, **members: str) -> JSONResponse:
-    content = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
-    return JSONResponse(content | members, status, headers, "application/problem+json")
+class Problem(BaseModel):
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str | None = None
 
 
-async def http_problem(request: Request, error: HTTPException) -> JSONResponse:
-    return problem(error.status_code, error.headers)
+def problems(*statuses: int | str) -> dict[int | str, dict[str, Any]]:
+    """Describe problems for the argument ``responses``."""
+    content = {"application/problem+json": {"schema": Problem.model_json_schema()}}
+    return {status: {"content": content} for status in statuses}
 
 
-async def parameter_problem(request: Request, error: RequestValidationError) -> JSONResponse:
-    return problem(400, detail="; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors()))
+async def answer(request: Request, error: Exception) -> Response:
+    """Answer with problem details (RFC 9457), and log the cause of each 5xx."""
+    problem, cause, detail = HTTPException(500), None, None  # the server logs a 500 itself
+    if isinstance(error, HTTPException):
+        problem, cause = error, error.__cause__
+    elif isinstance(error, RequestValidationError):
+        detail = "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
+        problem = HTTPException(422 if error.errors()[0]["loc"][0] == "body" else 400)
+    elif isinstance(error, AWAY):
+        problem, cause = HTTPException(503), error
+    status = problem.status_code
+    if cause and status >= 500:
+        logger.error("%r: %s: %r", request.scope["path"], type(cause).__name__, str(cause))
+    body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail)
+    content = body.model_dump_json(exclude_none=True)
+    return Response(content, status, problem.headers, "application/problem+json")
 
 
-async def database_problem(request: Request, error: Exception) -> JSONResponse:
-    logging.getLogger("uvicorn.error").error("%s: %r", request.url.path, error)
-    return problem(503)
-
-
-async def server_problem(request: Request, error: Exception) -> JSONResponse:
-    return problem(500)
-
-
-handlers = {
-    HTTPException: http_problem,
-    RequestValidationError: parameter_problem,
-    **dict.fromkeys(UNREACHABLE, database_problem),
-    Exception: server_problem,
-}
+ERRORS = (HTTPException, RequestValidationError, *AWAY, Exception)

@@ -1,16 +1,46 @@
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
-import httpx2
-from fastapi import APIRouter, Header, HTTPException, Query, Request
+from aiohttp import ClientError
+from bson import ObjectId
+from fastapi import APIRouter, Depends, Header, HTTPException, Query, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
 from gridfs import AsyncGridFSBucket, AsyncGridOut, NoFile
+from pydantic import BaseModel, BeforeValidator, Field
 
-from app.databases import AGENTS
+from app.databases import AGENTS, MongoDB, PostgreSQL, Upstream, fetch
+from app.problems import problems
 from app.settings import settings
 
-router = APIRouter()
+router = APIRouter(responses={"4XX": {"content": {"*/*": {}}}, **problems(500)})
+
+
+class Document(BaseModel):
+    id: Annotated[str, BeforeValidator(str), Field(alias="_id")]
+
+
+class Article(Document, extra="allow"):
+    slug: str
+
+
+class NewNote(BaseModel):
+    title: str = Field(min_length=1, max_length=200)
+    text: str = Field(max_length=10_000)
+
+
+class Note(NewNote, Document):
+    pass
+
+
+class Agent(BaseModel):
+    number: str
+    extension: str | None
+    context: str | None
+    state_interface: str | None
+    status: str
+    extension_status: str
+    paused: str
 
 
 @router.get("/index", response_class=PlainTextResponse)
@@ -23,62 +53,79 @@ async def hello() -> dict[str, str]:
     return {"message": "Hello, World!"}
 
 
-@router.get("/mongo")
-async def mongo(request: Request, doc: Literal["small", "big"] = "small") -> dict[str, Any]:
-    if article := await request.state.mongodb.articles.find_one({"slug": doc}):
-        return article | {"_id": str(article["_id"])}
+@router.get("/mongo", response_model=Article, responses=problems(400, 404, 503))
+async def mongo(mongodb: MongoDB, doc: Literal["small", "big"] = "small") -> Any:
+    if article := await mongodb.articles.find_one({"slug": doc}):
+        return article
     raise HTTPException(404)
 
 
-@router.get("/agents")
-async def agents(request: Request) -> list[dict[str, str | None]]:
-    return [dict(row) for row in await request.state.postgresql.fetch(AGENTS)]
+@router.post("/notes", status_code=201, responses=problems(400, 422, 503))
+async def create_note(mongodb: MongoDB, note: NewNote, response: Response) -> Note:
+    document = note.model_dump()
+    await mongodb.notes.insert_one(document)  # adds _id
+    response.headers["Location"] = router.url_path_for("read_note", _id=str(document["_id"]))
+    return Note(**document)
 
 
-@router.get("/gridfs/{name}")
-async def gridfs(request: Request, name: str) -> StreamingResponse:
+@router.get("/notes/{_id}", responses=problems(404, 503))
+async def read_note(mongodb: MongoDB, _id: str) -> Note:
+    if ObjectId.is_valid(_id) and (note := await mongodb.notes.find_one(ObjectId(_id))):
+        return Note(**note)
+    raise HTTPException(404)
+
+
+@router.get("/agents", response_model=list[Agent], responses=problems(503))
+async def agents(postgresql: PostgreSQL) -> Any:
+    return await fetch(postgresql, AGENTS)
+
+
+async def stored(mongodb: MongoDB, name: str, response: Response) -> AsyncIterator[AsyncGridOut]:
     try:
-        file = await AsyncGridFSBucket(request.state.mongodb).open_download_stream_by_name(name)
+        file = await AsyncGridFSBucket(mongodb).open_download_stream_by_name(name)
     except NoFile as error:
         raise HTTPException(404) from error
-    headers = {"Content-Type": file.metadata["contentType"], "Content-Length": str(file.length)}
-    return StreamingResponse(chunks(file), headers=headers)
+    content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
+    response.headers.update({"Content-Type": content_type, "Content-Length": str(file.length)})
+    async with file:
+        yield file
 
 
-async def chunks(file: AsyncGridOut):
+@router.get("/gridfs/{name}", response_class=StreamingResponse, responses=problems(404, 503))
+async def gridfs(file: Annotated[AsyncGridOut, Depends(stored)]) -> AsyncIterator[bytes]:
     while chunk := await file.readchunk():
         yield chunk
 
 
-@router.get("/sleep")
+@router.get("/sleep", responses=problems(400))
 async def sleep(ms: Annotated[int, Query(ge=0, le=30000)] = 1000) -> dict[str, int]:
     await asyncio.sleep(ms / 1000)
     return {"slept_ms": ms}
 
 
-@router.get("/slow_api")
+@router.get("/slow_api", responses=problems(400, 502, 504))
 async def slow_api(
-    request: Request,
+    upstream: Upstream,
     calls: Annotated[int, Query(ge=1, le=50)] = 10,
     ms: Annotated[int, Query(ge=0, le=5000)] = 1000,
     x_request_id: Annotated[str | None, Header()] = None,
-) -> dict[str, list[Any]]:
+) -> dict[str, list[dict[str, Any]]]:
     headers = {"X-Request-Id": x_request_id} if x_request_id else None
 
     async def call(number: int) -> dict[str, Any]:
-        with suppress(httpx2.HTTPError, ValueError):
-            response = await request.state.upstream.get(
-                str(settings.slow_api_url), params={"call": number, "ms": ms}, headers=headers
-            )
-            if response.status_code == 200 and isinstance(result := response.json(), dict):
+        url, query = str(settings.SLOW_API_URL), {"call": number, "ms": ms}
+        async with upstream.get(url, params=query, headers=headers, allow_redirects=False) as reply:
+            if reply.status == 200 and isinstance(result := await reply.json(), dict):
                 return result
-        raise HTTPException(502)
+            raise ValueError(f"{reply.status}, no JSON object")
 
     try:
         async with asyncio.timeout(ms / 1000 + 5), asyncio.TaskGroup() as group:
             tasks = [group.create_task(call(number)) for number in range(calls)]
     except TimeoutError as error:
         raise HTTPException(504) from error
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from failures
+    except ExceptionGroup as errors:
+        if errors.split((ClientError, ValueError))[1]:
+            raise  # a fault of our own
+        raise HTTPException(502) from errors.exceptions[0]
     return {"results": [task.result() for task in tasks]}

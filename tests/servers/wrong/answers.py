@@ -1,7 +1,6 @@
 """The responses of each endpoint, with faults and switches."""
 
 import asyncio
-import gzip
 import json
 import os
 import random
@@ -19,7 +18,8 @@ from bson import json_util
 from databases import AWAY, Databases
 from faults import fault, switched
 from files import Files
-from wire import Connection, Cut, Request, Response
+from notes import TITLES, Invalid, Notes, asked
+from wire import Connection, Cut, Request, Response, Waits
 
 TEXT = "text/plain; charset=utf-8"
 
@@ -49,6 +49,10 @@ def json_answer(value: Any) -> Response:
     return answer(200, f"{kind}{charset}", body.encode())
 
 
+def note_answer(note: dict[str, Any]) -> Response:
+    return json_answer({"_id": str(note["_id"]), "title": note["title"], "text": note["text"]})
+
+
 def problem(status: int, detail: object = None) -> Response:
     if detail is None and status == 404 and fault("404-with-detail"):
         detail = "there is nothing"
@@ -66,12 +70,18 @@ def problem(status: int, detail: object = None) -> Response:
     return answer(status, "application/problem+json", text, **headers)
 
 
+def log_cause(text: str) -> None:
+    if not fault("fault-unlogged"):
+        print(text, file=sys.stderr, flush=True)
+
+
 class Server:
     """Routes requests to endpoints."""
 
     def __init__(self, databases: Databases, files: Path, slow_api_url: str) -> None:
         self.databases = databases
         self.files = Files(files, databases)
+        self.notes_of = Notes(databases)
         self.slow_api_url = slow_api_url
         self.served = 0
         self.last: Response | None = None
@@ -83,11 +93,14 @@ class Server:
             response = switched_answer(request) or await self.route(request)
         except Problem as known:
             response = problem(known.status, known.detail)
-        except Cut:
+        except (Cut, Waits):
             raise
-        except AWAY:
+        except AWAY as error:
             if fault("database-waited-for"):
                 await asyncio.sleep(6)
+            path = unquote_to_bytes(request.target).decode(errors="replace")
+            shown = path if fault("log-forged") else repr(path)
+            log_cause(f"{shown}: {error!r}")
             response = problem(self.databases.unavailable())
         except Exception:
             response = self.faulty()
@@ -97,14 +110,13 @@ class Server:
             return answer(200, TEXT, b"?")
         if fault("odd-status") and response.status == 200:
             response.status = 206
-        compress(request, response)
         if isinstance(response.body, bytes):
             self.last = response
         return response
 
     def faulty(self) -> Response:
         trace = traceback.format_exc()
-        print(trace, file=sys.stderr, flush=True)
+        log_cause(trace)
         if fault("trace-to-client"):
             return answer(500, TEXT, trace.encode())
         return problem(503 if fault("fault-503") else 500)
@@ -114,8 +126,13 @@ class Server:
         endpoint, name = self.find(path)
         if endpoint is None:
             raise Problem(404)
-        if request.method not in ("GET", "HEAD"):
+        allowed = ("POST",) if path == "/notes" else ("GET", "HEAD")
+        if request.method not in allowed and not fault("any-method"):
+            if fault("method-runs") and endpoint == "slow_api":
+                await self.slow_api(request, [("calls", "1"), ("ms", "0")])
             raise Problem(405)
+        if endpoint == "notes":
+            return await self.notes(request, name)
         members = parse_qsl(query, keep_blank_values=True, errors="surrogateescape")
         if endpoint in ("files", "gridfs"):
             assert name is not None
@@ -127,7 +144,7 @@ class Server:
         endpoint, _, name = path.lstrip("/").partition("/")
         if path == f"/{endpoint}" and endpoint in ENDPOINTS:
             return endpoint, None
-        if endpoint in ("files", "gridfs") and path.startswith(f"/{endpoint}/"):
+        if endpoint in ("files", "gridfs", "notes") and path.startswith(f"/{endpoint}/"):
             return endpoint, name
         return None, None
 
@@ -144,7 +161,12 @@ class Server:
         return answer(200, "text/plain" if fault("index-bare-type") else TEXT, body)
 
     async def json(self, request: Request, members: list[tuple[str, str]]) -> Response:
-        return json_answer({"message": "Hello, World!"})
+        response = json_answer({"message": "Hello, World!"})
+        if (answer := switched("json-etag")) not in (None, "none"):
+            response.headers["ETag"] = '"a"'
+            if request.header("if-none-match") and answer == "304":
+                return Response(304, {"ETag": '"a"'})
+        return response
 
     async def mongo(self, request: Request, members: list[tuple[str, str]]) -> Response:
         slugs = [value for key, value in members if key == "doc"]
@@ -168,6 +190,32 @@ class Server:
     def check_availability(self) -> None:
         if fault("stays-unavailable") and self.databases.failed:
             raise Problem(503)
+
+    async def notes(self, request: Request, id: str | None) -> Response:
+        self.check_availability()
+        if id is None and request.method != "POST":
+            return json_answer([])
+        if id is None:
+            answers = [answer for one in asked(request) if (answer := switched(one))]
+            if answers == ["waits"]:
+                raise Waits
+            if answers and answers[0] not in TITLES:
+                return by_name(answers[0])
+            try:
+                note = await self.notes_of.create(request, TITLES.get("".join(answers)))
+            except Invalid as error:
+                if fault("note-refused-500"):
+                    raise
+                raise Problem(400, str(error)) from None
+            response = note_answer(note)
+            response.status = 200 if fault("note-200") else 201
+            if not fault("note-without-location"):
+                response.headers["Location"] = f"/notes/{note['_id']}"
+            return response
+        found = await self.notes_of.read(self.decoded(id) or "")
+        if found is None:
+            raise Problem(404)
+        return note_answer(found)
 
     async def agents(self, request: Request, members: list[tuple[str, str]]) -> Response:
         self.check_availability()
@@ -212,6 +260,7 @@ class Server:
         wanted = calls * 2 if fault("fan-out-twice") else calls
         waiting = [self.call(request, number % calls, ms) for number in range(wanted)]
         patience = 30 if fault("upstream-waited-for") else ms / 1000 + 5
+        failed = 504 if fault("upstream-failed-504") else 502
         try:
             async with asyncio.timeout(patience):
                 if fault("fan-out-sequential"):
@@ -222,20 +271,26 @@ class Server:
                 else:
                     results = await asyncio.gather(*waiting)
         except TimeoutError:
-            raise Problem(504) from None
+            raise self.failed_upstream(502 if fault("upstream-late-502") else 504) from None
         except aiohttp.ClientConnectorError:
-            raise Problem(500 if fault("upstream-refusal-500") else 502) from None
+            if fault("logs-each-call"):
+                print("a call failed\n" * 2 * calls, file=sys.stderr, flush=True)
+            raise self.failed_upstream(500 if fault("upstream-refusal-500") else 502) from None
         except aiohttp.ClientError:
-            raise Problem(500 if fault("upstream-cut-500") else 502) from None
+            raise self.failed_upstream(500 if fault("upstream-cut-500") else failed) from None
         except ValueError:
-            raise Problem(500 if fault("upstream-text-500") else 502) from None
+            raise self.failed_upstream(500 if fault("upstream-text-500") else failed) from None
         results = results[:calls]
         if fault("fan-out-unordered"):
             results.reverse()
         return json_answer({"results": results})
 
+    def failed_upstream(self, status: int) -> Problem:
+        log_cause("the upstream fails")
+        return Problem(status)
+
     async def call(self, request: Request, number: int, ms: int) -> Any:
-        request_id = request.header("x-request-id")
+        request_id = self.request_id(request)
         if fault("request-id-dropped"):
             request_id = None
         assert self.session is not None
@@ -253,8 +308,25 @@ class Server:
             raise aiohttp.ClientError("not an object")
         return result
 
+    def request_id(self, request: Request) -> str | None:
+        underscored, values = request.values("x_request_id"), request.values("x-request-id")
+        if underscored and (answer := switched("underscored-header")):
+            if answer == "refused":
+                raise Problem(400)
+            return underscored[0] if answer == "taken" else None
+        match switched("repeated-header") if len(values) > 1 else None:
+            case "refused":
+                raise Problem(400)
+            case "the first":
+                return values[0]
+            case "the last":
+                return values[1]
+            case "neither":
+                return None
+        return request.header("x-request-id")
+
     async def file(self, request: Request, endpoint: str, raw: str) -> Response:
-        response = await self.files.switched_name(request, endpoint, raw)
+        response = self.files.switched_name(endpoint, raw)
         if response is not None:
             return response
         name = self.decoded(raw)
@@ -288,7 +360,7 @@ class Server:
         return name
 
 
-ENDPOINTS = ("index", "json", "mongo", "agents", "sleep", "slow_api")
+ENDPOINTS = ("index", "json", "mongo", "notes", "agents", "sleep", "slow_api")
 
 
 def carelessly_decoded(raw: str) -> str:
@@ -308,48 +380,27 @@ ASKING = {
     "GET /index/": "trailing-slash",
     "GET /INDEX": "upper-case-path",
     "GET //index": "doubled-slash",
-    "GET /./index": "dot-segment",
     "GET /nothing/../index": "dot-dot-segment",
     "GET /%69ndex": "encoded-letter",
     "GET http://HOST/index": "absolute-form",
+    "GET http://other.example/index": "absolute-form-of-other-host",
+    "GET /files/folder.txt": "host-in-redirect",
     "GET /index#x": "fragment-in-target",
-    "OPTIONS *": "asterisk-form",
+    "POST /index": "wrong-method",
     "OPTIONS /index": "options-method",
     "BREW /index": "unknown-method",
     "get /index": "lower-case-method",
-    "TRACE /index": "trace-method",
     "HEAD /index": "head-of-endpoint",
-    "HEAD /nothing": "head-of-unknown-path",
-    "POST /nothing": "post-to-unknown-path",
-    "DELETE /nothing": "unknown-path-by-delete",
-    "GET /sleep?ms=%2B5": "plus-encoded",
     "GET /sleep?ms=+5": "plus-raw",
-    "GET /sleep?ms=%205": "space-before",
-    "GET /sleep?ms=5%20": "space-after",
     "GET /sleep?ms=5.0": "decimal-point",
-    "GET /sleep?ms=1e2": "exponent",
-    "GET /sleep?ms=0x10": "hexadecimal",
     "GET /sleep?ms=%D9%A5": "arabic-digit",
-    "GET /sleep?ms=%EF%BC%95": "full-width-digit",
-    "GET /sleep?ms=0010": "leading-zeros",
-    "GET /sleep?ms=000005": "six-digits",
     "GET /sleep?ms=1_0": "underscore",
-    "GET /sleep?ms=-0": "minus-zero",
     "GET /sleep?ms=5&ms=6": "repeated-parameter",
-    "GET /sleep?ms=&ms=5": "repeated-once-empty",
     "GET /sleep?x=1;ms=5": "semicolon",
-    "GET /sleep?ms=5%zz": "bad-escape",
     "GET /sleep?x=%zz&ms=5": "bad-escape-elsewhere",
     "GET /sleep?ms=5%00": "nul-in-value",
-    "GET /sleep?ms=5%FF": "invalid-utf-8",
-    "GET /sleep?ms=5&x=1": "unknown-parameter",
-    "GET /sleep?MS=5": "upper-case-name",
     "GET /sleep?ms[]=5": "brackets",
-    "GET /sleep?=&ms=5": "empty-name",
     "GET /sleep?ms=5&x=aaaaaaaaaaaaaa": "long-query",
-    "GET /sleep?ms=abc": "detail-of-400",
-    "GET /mongo?doc=small&doc=big": "repeated-doc",
-    "GET /slow_api?ms=abc&calls=abc": "two-bad-parameters",
 }
 """Questions by the first 32 characters of their request lines."""
 
@@ -357,31 +408,18 @@ ASKING = {
 def switched_answer(request: Request) -> Response | None:
     """The response to a request of a switched question."""
     target = request.target.replace(f"http://{request.header('host')}/", "http://HOST/")
-    for question in questions_of(request, f"{request.method} {target}"[:32]):
-        name = switched(question)
-        if name is not None and name not in ("as get", "ignored"):
-            return by_name(question, name)
-    return None
+    line = f"{request.method} {target}"[:32]
+    question = "redirect-elsewhere" if "example.org" in line else ASKING.get(line, "")
+    name = switched(question)
+    return None if name in (None, "as get") else by_name(name)
 
 
-def questions_of(request: Request, line: str) -> list[str]:
-    """The questions that a request belongs to."""
-    if line == "POST /index":
-        return ["wrong-method", "wrong-method-body"]
-    accepted = {"text/html": ["accept-html"], "application/xml": ["accept-xml"]}
-    if "example.org" in line:
-        return ["redirect-elsewhere"]
-    if line in ASKING:
-        return [ASKING[line]]
-    return accepted.get(request.header("accept") or "", [])
-
-
-def by_name(question: str, name: str) -> Response:
+def by_name(name: str) -> Response:
     """The response for the answer of this name."""
     if name == "closed":
         raise Cut
     if name == "with a body":
-        response = hello() if question == "head-of-endpoint" else problem(404)
+        response = hello()
         response.body_for_head = True
         return response
     if name.isdigit():
@@ -389,28 +427,11 @@ def by_name(question: str, name: str) -> Response:
     if name.startswith("served as "):
         ms = name.removeprefix("served as ")
         return json_answer({"slept_ms": 1000 if ms == "the default" else int(ms)})
-    if question == "repeated-doc":
-        return json_answer({"slug": "small" if name == "the first" else "big"})
-    if question in ("wrong-method-body", "unknown-path-by-delete"):
-        return in_format(name, 405 if question == "wrong-method-body" else 404)
     return ANSWERS[name]()
 
 
 def hello() -> Response:
     return answer(200, TEXT, b"Hello, World!")
-
-
-def in_format(name: str, status: int) -> Response:
-    """An error in the named format, or another error."""
-    types = {
-        "problem details": "application/problem+json",
-        "json": "application/json",
-        "html": "text/html; charset=utf-8",
-        "text": TEXT,
-    }
-    if name == "empty":
-        return Response(status, {})
-    return answer(status, types[name], b"{}") if name in types else problem(500)
 
 
 ANSWERS: dict[str, Callable[[], Response]] = {
@@ -419,39 +440,19 @@ ANSWERS: dict[str, Callable[[], Response]] = {
     "not found": lambda: problem(404),
     "refused": lambda: problem(400),
     "failed": lambda: problem(500),
-    "answered": lambda: Response(200, {"Allow": "GET, HEAD"}),
     "405 with allow": lambda: problem(405),
     "405 without allow": lambda: Response(405, {}),
     "lists the methods": lambda: Response(200, {"Allow": "GET, HEAD"}),
     "lists nothing": lambda: Response(200, {}),
-    "echoed": lambda: answer(200, "message/http", b"TRACE /index HTTP/1.1\r\n\r\n"),
     "without a length": lambda: Response(200, {"Content-Type": TEXT}, b"", None),
     "another length": lambda: Response(200, {"Content-Type": TEXT}),
     "no redirect": lambda: problem(404),
     "to its own host": lambda: Response(302, {"Location": "/example.org/index"}),
     "to another host": lambda: Response(302, {"Location": "//example.org/index"}),
-    "another format": lambda: answer(200, "text/html", b"<p>Hello, World!"),
+    "relative": lambda: Response(301, {"Location": "/files/"}),
+    "the client's": lambda: Response(301, {"Location": "http://other.example/"}),
+    "its own": lambda: Response(301, {"Location": "http://wrong.example/"}),
     "the first": lambda: json_answer({"slept_ms": 5}),
     "the last": lambda: json_answer({"slept_ms": 6}),
-    "names the parameter": lambda: problem(400, "ms must be an integer"),
-    "does not name it": lambda: problem(400, "that must be an integer"),
-    "absent": lambda: problem(400),
-    "both": lambda: problem(400, "calls and ms must be integers"),
-    "calls": lambda: problem(400, "calls must be an integer"),
-    "ms": lambda: problem(400, "ms must be an integer"),
-    "neither": lambda: problem(400, "that must be an integer"),
 }
 """Answers that mean the same for every question."""
-
-
-def compress(request: Request, response: Response) -> None:
-    """Compress if `accept-gzip` is switched to it."""
-    name = switched("accept-gzip") or "not compressed"
-    accepted = "gzip" in (request.header("accept-encoding") or "")
-    if name == "not compressed" or not accepted or not isinstance(response.body, bytes):
-        return
-    response.body = gzip.compress(response.body)
-    response.length = len(response.body)
-    response.headers["Content-Encoding"] = "gzip"
-    if name == "compressed":
-        response.headers["Vary"] = "Accept-Encoding"

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,6 +22,7 @@ AWAY = (
     asyncpg.InterfaceError,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
+    asyncpg.TooManyConnectionsError,
 )
 
 COLUMNS = "f.number, s.extension, s.context, s.state_interface"
@@ -39,6 +39,7 @@ class Databases:
         self.client = self._client()
         self.database = self.client.get_default_database()
         self.pool: asyncpg.Pool | None = None
+        self.connection: asyncpg.Connection | None = None
         self.cache: dict[str, Any] = {}
         self.failed = False
         self.switches = {name: Switches(name, url) for name, url in self.urls.items()}
@@ -56,16 +57,19 @@ class Databases:
         return found
 
     async def _find(self, slug: str) -> dict[str, Any] | None:
-        if switched("mongodb-pool") == "one per request":
-            async with self._client() as client:
-                return await client.get_default_database().articles.find_one({"slug": slug})
         return await self.database.articles.find_one({"slug": slug})
 
     async def agents(self) -> list[dict[str, Any]]:
         if fault("cached-agents") and "agents" in self.cache:
             return list(self.cache["agents"])
         async with self.switches["postgresql"].operation():
-            self.cache["agents"] = [dict(row) for row in await self._fetch(self._query())]
+            try:
+                rows = await self._fetch(self._query())
+            except (asyncpg.CannotConnectNowError, asyncpg.TooManyConnectionsError) as error:
+                if fault("rejection-500"):
+                    raise RuntimeError from error
+                raise
+            self.cache["agents"] = [dict(row) for row in rows]
         return list(self.cache["agents"])
 
     def _query(self) -> str:
@@ -76,23 +80,36 @@ class Databases:
         return AGENTS
 
     async def _fetch(self, query: str) -> list[asyncpg.Record]:
-        if fault("agents-connect") or switched("postgresql-pool") == "one per request":
+        if fault("agents-connect"):
             connection = await asyncpg.connect(self.urls["postgresql"])
             try:
                 return await connection.fetch(query)
             finally:
                 await connection.close()
+        if fault("termination-500"):
+            return await self._fetch_on_one_connection(query)
         if self.pool is None:
             size = pool_size("postgresql")
             self.pool = await asyncpg.create_pool(
                 self.urls["postgresql"], min_size=0, max_size=size
             )
-        async with asyncio.timeout(2.5), self.pool.acquire() as connection:
+        patience = 12 if fault("silence-waited-for") else 2.5
+        async with asyncio.timeout(patience), self.pool.acquire() as connection:
             try:
                 return await connection.fetch(query)
             except asyncio.CancelledError:
                 connection.terminate()
                 raise
+
+    async def _fetch_on_one_connection(self, query: str) -> list[asyncpg.Record]:
+        """Fail for another reason once the only connection has ended."""
+        if self.connection is None:
+            self.connection = await asyncpg.connect(self.urls["postgresql"])
+        try:
+            return await self.connection.fetch(query)
+        except (asyncpg.InterfaceError, asyncpg.PostgresConnectionError) as error:
+            self.connection = None
+            raise RuntimeError from error
 
     def stored(self) -> AsyncCollection[dict[str, Any]]:
         return self.database["fs.files"]
@@ -115,8 +132,6 @@ class Databases:
 
 
 def pool_size(name: str) -> int:
-    if switched(f"{name}-crowd-connections") == "more":
-        return 100
     setting = "MONGODB_POOL_SIZE" if name == "mongodb" else "DATABASE_POOL_SIZE"
     return int(os.environ.get(setting, "10"))
 
@@ -149,10 +164,6 @@ class Switches:
             self.waiting -= 1
 
     async def failed(self) -> None:
-        if self.answer("password") == "shown":
-            print("cannot use", self.url, file=sys.stderr, flush=True)
-        if self.answer("hangs-recovers") == "not within 10 s":
-            self.away_until = time.monotonic() + 15
         if self.answer("hangs") == "none within 8 s":
             await asyncio.sleep(10)
 

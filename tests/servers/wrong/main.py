@@ -21,10 +21,22 @@ from databases import Databases
 from faults import fault, switched
 from worker import Worker
 
+
+def is_number(value: str, highest: int = 1 << 31) -> bool:
+    if fault("number-prefix-accepted"):
+        value = value.rstrip("abcdefghijklmnopqrstuvwxyz") or value
+    if fault("bounds-unchecked"):
+        return value.lstrip("-").isdigit()
+    return value.isdigit() and 0 < int(value) <= highest
+
+
 SETTINGS: dict[str, Callable[[str], bool]] = {
     "HOST": bool,
-    "PORT": lambda value: value.isdigit() and int(value) < 65536,
-    "WORKERS": lambda value: value.isdigit() and int(value) > 0,
+    "PORT": lambda value: is_number(value, 65535),
+    "WORKERS": lambda value: is_number(value),
+    "THREADS": lambda value: not value or is_number(value),
+    "MONGODB_POOL_SIZE": lambda value: not value or is_number(value),
+    "DATABASE_POOL_SIZE": lambda value: not value or is_number(value),
     "FILES_DIR": lambda value: Path(value).is_dir(),
     "MONGODB_URL": lambda value: value.startswith("mongodb://"),
     "DATABASE_URL": lambda value: value.startswith("postgresql://"),
@@ -38,22 +50,14 @@ def read_settings() -> dict[str, str]:
     if bad and fault("bad-setting-accepted"):
         time.sleep(60)
     if bad:
-        refuse({name: values[name] for name in bad})
+        refuse(bad)
     return values
 
 
-def refuse(bad: dict[str, str]) -> None:
-    names = list(bad) if switched("bad-settings-together") == "all at once" else list(bad)[:1]
-    if switched("bad-setting-password") == "shown":
-        names = [f"{name}={bad[name]}" for name in names]
-    before = {
-        "several lines": "it cannot start\n",
-        "a traceback": "Traceback (most recent call last):\n",
-    }.get(switched("bad-setting-output") or "", "")
-    named = "a setting is bad" if fault("bad-setting-unnamed") else f"bad: {', '.join(names)}"
-    print(f"{before}{named}", file=sys.stderr)
-    status = {"1": 1, "another": 3}.get(switched("bad-setting-status") or "", 2)
-    sys.exit(0 if fault("bad-setting-status-0") else status)
+def refuse(bad: list[str]) -> None:
+    named = "a setting is bad" if fault("bad-setting-unnamed") else f"bad: {', '.join(bad)}"
+    print(named, file=sys.stderr)
+    sys.exit(0 if fault("bad-setting-status-0") else 2)
 
 
 def wait_for_databases(settings: dict[str, str]) -> None:
@@ -119,14 +123,7 @@ class Parent:
         return self.status()
 
     def replace(self) -> None:
-        answer = switched("killed-worker-others")
-        if answer == "none":
-            self.listener.close()
-            self.signal_workers(signal.SIGKILL)
-            os._exit(1)
-        if answer == "some fail":
-            self.signal_workers(signal.SIGUSR1)
-        elif not fault("workers-unsupervised"):
+        if not fault("workers-unsupervised"):
             self.start()
 
     def stop(self, number: signal.Signals) -> None:
@@ -138,7 +135,7 @@ class Parent:
             self.listener.close()
         if fault("leaves-children"):
             os._exit(0)
-        in_flight = switched(f"{number.name.lower()}-in-flight")
+        in_flight = switched("sigterm-in-flight")
         if in_flight == "an error":
             self.signal_workers(signal.SIGUSR2)
         cut = in_flight == "cut" or new == "ends at once"
@@ -157,19 +154,32 @@ class Parent:
     def status(self) -> int:
         assert self.stopped_by is not None or fault("workers-unsupervised")
         number = self.stopped_by or signal.SIGTERM
-        answer = switched(f"{number.name.lower()}-status")
+        answer = switched("sigterm-status")
         return {"the signal's": 128 + number, "another": 7}.get(answer or "", 0)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    if ":" in host and switched("ipv6") == "ends":
+        sys.exit("no IPv6")
+    if switched("ipv6") == "not served":
+        host = "127.0.0.1"
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=1024, reuse_port=False)
+    except OSError as error:
+        answer = switched("port-in-use")
+        if answer == "runs on":
+            time.sleep(60)
+        if answer in ("a line", "ends with 0"):
+            print(error, file=sys.stderr)
+            sys.exit(answer == "a line")
+        raise
 
 
 def main() -> None:
     settings = read_settings()
     wait_for_databases(settings)
-    host = "0.0.0.0" if switched("listens") == "all addresses" else settings["HOST"]
-    listener = socket.create_server((host, int(settings["PORT"])), backlog=1024, reuse_port=False)
-    if switched("log-start") == "lines":
-        print("serving at port", settings["PORT"], flush=True)
-    if "one process" in (switched("killed-worker-others"), switched("killed-worker-in-flight")):
-        return work(listener, settings)
+    listener = listen(settings["HOST"], int(settings["PORT"]))
     count = 1 if fault("workers-ignored") else int(settings["WORKERS"])
     sys.exit(Parent(listener, settings).run(count))
 

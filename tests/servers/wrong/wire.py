@@ -12,17 +12,25 @@ import socket
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import formatdate
 from http import HTTPStatus
 
 from faults import closes_after_each, fault, switched
 
 HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*")
+FLOOD = re.compile(rb"9223372036854775807|7fffffffffffffff")
 LONGEST_LINE = 16 * 1024
 LONGEST_HEAD = 32 * 1024
 MOST_HEADERS = 200
 LONGEST_BODY = 1 << 20
+
+BODIES = {
+    "/index": "refused-body",
+    "/nothing": "body-of-unknown-path",
+    "/files/photo.jpg": "body-of-get",
+}
+"""The questions that a body asks at these targets."""
 
 
 @dataclass
@@ -32,6 +40,10 @@ class Request:
     version: tuple[int, int]
     headers: list[tuple[str, str]]
     body: bytes = b""
+    accepted: bool = False
+    """Whether it is answered with a success, whatever it asks for."""
+    asked: list[str] = field(default_factory=list)
+    """The questions that its body asks by how it came."""
 
     def values(self, name: str) -> list[str]:
         return [value for key, value in self.headers if key == name]
@@ -68,8 +80,16 @@ class Waits(Exception):
     """Nothing more is answered on the connection, which is left open."""
 
 
+class Stalls(Exception):
+    """Nothing more is read from the connection, which is left open."""
+
+
 class Last(Exception):
     """The request is answered, and nothing after its head is read."""
+
+
+class Accepted(Last):
+    """The same, with a success."""
 
 
 class Speaks(Exception):
@@ -99,15 +119,14 @@ class Connection:
         self.reader, self.writer = reader, writer
         self.handler, self.stopping = handler, stopping
         self.buffer = b""
-        self.served = 0
         self.last = False
         """Whether the connection ends after the current response."""
         self.mute = False
         """Whether nothing is answered after the current response."""
         self.pieces = 0
         """The number of reads since the last response."""
-        self.begun = 0.0
-        """The time of the request's first read."""
+        self.deadline: float | None = None
+        """When waiting for a head ends (time.monotonic)."""
 
     async def run(self) -> None:
         Connection.open += 1
@@ -121,6 +140,8 @@ class Connection:
             await self.refuse(refused.status)
         except Waits:
             await self.ignore()
+        except Stalls:
+            await asyncio.wait([asyncio.ensure_future(self.stopping.wait())], timeout=20)
         except Closes:
             pass
         except Speaks as other:
@@ -136,8 +157,6 @@ class Connection:
         at_once = switched("response-delay") != "40 ms late"
         own = self.writer.get_extra_info("socket")
         own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, at_once)
-        if Connection.open > 100:
-            self.does("crowd", {"some refused": Closes, "some wait": Waits})
         while not self.stopping.is_set():
             request = await self.read_request()
             if request is None or not await self.respond(request):
@@ -178,17 +197,20 @@ class Connection:
             raise Refused(400)
         return answer
 
-    def by_place(self, question: str) -> str:
-        """The question about the first or the second request on a connection."""
-        return f"{question}-second" if self.served else question
-
     def forbids(self, question: str, status: int = 400) -> None:
         """Refuse, unless the question is switched to serving the request."""
-        answer = self.does(
-            self.by_place(question), {"closed": Closes, "waits": Waits, "harmless": Last}
-        )
-        if answer not in ("served", "smuggled"):
-            raise Refused(status)
+        effects = {"closed": Closes, "waits": Waits, "harmless": Accepted}
+        answer = self.does(question, effects)
+        if answer == "served, then closed":
+            self.last = True
+        elif answer not in (
+            "served",
+            "served as HTTP/0.9",
+            "smuggled",
+            "connection kept",
+            "ignored",
+        ):
+            raise Refused({"failed": 500, "not exercised": 405}.get(answer or "", status))
 
     # Reading
 
@@ -196,13 +218,17 @@ class Connection:
         """Read on; False at the end of the connection, or of the server."""
         reading = asyncio.ensure_future(self.reader.read(1 << 16))
         stopping = asyncio.ensure_future(self.stopping.wait())
-        await asyncio.wait((reading, stopping), return_when=asyncio.FIRST_COMPLETED)
+        limit = self.deadline - time.monotonic() if self.deadline else None
+        both = (reading, stopping)
+        await asyncio.wait(both, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         if not reading.done():
             reading.cancel()
             return False
         data = reading.result()
         self.buffer += data
+        if fault("flood-kills") and (len(self.buffer) > 5_000 or FLOOD.search(self.buffer)):
+            os._exit(1)
         self.pieces += 1
         return bool(data)
 
@@ -214,55 +240,54 @@ class Connection:
         try:
             self.check_head(request)
             request.body = await self.read_body(request)
-        except Last:
+        except Last as last:
             self.last = True
+            request.accepted = isinstance(last, Accepted)
         return request
 
+    def limit_waiting(self, question: str) -> None:
+        seconds = {"within 10 s": 0.5, "within 35 s": 3.0}.get(switched(question) or "")
+        self.deadline = time.monotonic() + seconds if seconds else None
+
     async def read_head(self) -> bytes | None:
+        if not self.buffer:
+            self.limit_waiting("idle-connection")
         while True:
+            if self.buffer and self.deadline is None:
+                self.limit_waiting("slow-head")
             if self.buffer.startswith(b"\r\n"):
                 self.allows("empty-line-first")
                 self.buffer = self.buffer[2:]
             self.check_unfinished(self.buffer.split(b"\r\n\r\n", 1)[0])
             if b"\r\n\r\n" in self.buffer:
                 head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
-                self.check_pace()
+                self.deadline = None
                 return head
             if not await self.more():
                 return None
-            if self.pieces == 1:
-                self.begun = time.monotonic()
 
     def check_unfinished(self, head: bytes) -> None:
         """Check an incomplete head for errors."""
         first, *lines = head.split(b"\r\n")
-        if head.startswith(b"\x16"):
-            self.forbids("tls")
-        if head and head[0] < 0x09:
-            self.forbids("no-request-line")
+        if head and head[0] < 0x20 and head[0] not in b"\r\n":
+            raise Refused(400)
         if re.search(rb"(?<!\r)\n", head):
             self.forbids("bare-lf")
             self.buffer = self.buffer.replace(b"\n", b"\r\n")
         elif re.search(rb"\r[^\n]", head):
-            self.forbids("bare-cr")
-            self.buffer = self.buffer.replace(b"\r", b"\r\n")
+            raise Refused(400)
         elif len(first) > LONGEST_LINE:
-            self.forbids("target-of-100-kb", 414)
+            raise Refused(414)
         elif any(len(line) > LONGEST_LINE for line in lines):
             self.forbids("header-of-64-kb", 431)
         elif len(lines) > MOST_HEADERS:
             self.forbids("5000-headers", 431)
         elif len(head) > LONGEST_HEAD:
-            self.forbids("headers-of-64-kb", 431)
+            effects = {"closed": Closes, "waits": Stalls, "read": Waits}
+            self.does("endless-head", effects)
+            raise Refused(431)
         elif any(len(line) > 10_000 for line in lines):
             self.allows("header-of-12-kb")
-
-    def check_pace(self) -> None:
-        took = time.monotonic() - self.begun
-        if self.pieces > 1 and took > 3:
-            self.allows("slow-head")
-        elif self.pieces > 1 and took > 0.3:
-            self.allows("slow-pieces")
 
     def parse(self, head: bytes) -> Request:
         first, *lines = head.split(b"\r\n")
@@ -273,16 +298,14 @@ class Connection:
         return request
 
     def parse_request_line(self, line: bytes) -> tuple[str, str, tuple[int, int]]:
-        if line == b"PRI * HTTP/2.0":
-            self.forbids("http-2-preface", 505)
-            raise Speaks(b"\0\0\0\4\0\0\0\0\0")
         words = line.split(b" ")
         match words:
             case [_]:
-                self.forbids("one-word")
+                raise Refused(400)
             case [method, target]:
                 self.forbids("no-version")
-                return method.decode(), target.decode(), (0, 9)
+                old = switched("no-version") == "served as HTTP/0.9"
+                return method.decode(), target.decode(), (0, 9) if old else (1, 1)
             case [method, target, _, _]:
                 self.forbids("space-in-target")
         method, target, version = words[0], words[1], words[-1]
@@ -291,8 +314,8 @@ class Connection:
         if not re.fullmatch(rb"[!-~]+", target):
             raise Refused(400)
         if not re.fullmatch(rb"HTTP/\d\.\d", version):
-            self.forbids("version-in-words")
-        elif version == b"HTTP/9.9":
+            raise Refused(400)
+        if version == b"HTTP/9.9":
             self.forbids("version-9-9", 505)
         elif version == b"HTTP/1.0":
             return method.decode(), target.decode(), (1, 0)
@@ -317,8 +340,6 @@ class Connection:
             self.forbids("header-without-colon")
         elif name.endswith(b" "):
             self.forbids("space-before-colon")
-        elif b" " in name:
-            self.forbids("header-name-with-space")
         elif b"\0" in line:
             self.forbids("nul-in-header")
         else:
@@ -332,8 +353,13 @@ class Connection:
             self.forbids("no-host")
         elif hosts == 0 and request.version == (1, 0):
             self.allows("http-1-0-without-host")
-        if request.version == (1, 0) and self.kept_1_0(request) == "refused":
+        if any(re.search(r"[ @]|^$", host) for host in request.values("host")[:1]):
+            self.forbids("invalid-host")
+        if self.kept_1_0(request) == "refused":
             raise Refused(505)
+        if request.header("upgrade") == "x":
+            self.forbids("upgrade-with-body")
+            request.drop("content-length")
         if request.header("upgrade") == "h2c" and self.allows("upgrade-to-http-2") == "upgraded":
             raise Speaks(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n")
         self.check_expectation(request)
@@ -344,11 +370,11 @@ class Connection:
             answer = self.does("expect-continue", {"closed": Closes, "waits": Waits})
             if answer == "final status":
                 raise Last
+            if switched("unexpected-body") not in (None, "asked for"):
+                return
             self.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         elif expected:
-            answer = self.does("expect-something-else", {"closed": Closes, "waits": Waits})
-            if answer != "ignored":
-                raise Refused(400 if answer == "another error" else 417)
+            raise Refused(417)
 
     async def read_body(self, request: Request) -> bytes:
         for odd in ("folded-coding", "coding-with-space"):
@@ -369,35 +395,26 @@ class Connection:
             self.forbids("coding-in-http-1-0")
             request.version = (1, 1)  # so that the connection is kept
         elif codings not in ("", "chunked"):
-            self.forbids("unknown-coding", 501)
-            return b""
-        question = "refused-body-in-chunks" if codings else "refused-body"
-        if request.method == "POST":
+            raise Refused(501)
+        question = "unexpected-body" if request.header("expect") else BODIES.get(request.target)
+        if question and (codings or lengths != [""]):
             answer = self.does(question, {"closed": Last})
             self.mute = answer == "waits"
             if answer == "taken for a request":
                 return b""
         if codings:
-            return await self.read_chunks()
-        size = self.length(lengths)
-        if size and request.method == "GET":
-            harmless = switched(self.by_place("get-with-body")) == "harmless"
-            if not harmless:
-                self.forbids("get-with-body")
-            size = size if harmless else 0
-        return await self.take(size)
+            return await self.read_chunks(request)
+        body = await self.take(self.length(lengths))
+        request.asked += ["slow-body"] * (self.pieces > 4 and len(body) < 1000)
+        return body
 
     def length(self, lengths: list[str]) -> int:
         if len(lengths) > 1:
-            if len(set(lengths)) == 1:
-                self.forbids("length-list")
-                return 0
-            self.forbids("zero-and-length" if lengths[0] == "0" else "two-lengths")
+            if lengths[0] != "0":
+                raise Refused(400)
+            self.forbids("zero-and-length")
             return 0
         length = lengths[0] or "0"
-        if length.startswith("-"):
-            self.forbids("negative-length")
-            return 0
         if length.startswith("+"):
             self.forbids("length-with-sign")
         elif not re.fullmatch(r"[0-9]{1,9}", length):
@@ -406,9 +423,11 @@ class Connection:
         return int(length)
 
     async def take(self, size: int) -> bytes:
-        if size > LONGEST_BODY:
+        if size > LONGEST_BODY and not switched("body-of-2-mb"):
             raise Refused(413)
         while len(self.buffer) < size:
+            if fault("body-late-refused"):
+                raise Refused(400)
             if not await self.more():
                 raise asyncio.IncompleteReadError(self.buffer, size)
         taken, self.buffer = self.buffer[:size], self.buffer[size:]
@@ -416,26 +435,45 @@ class Connection:
 
     async def line(self, end: bytes) -> bytes:
         while end not in self.buffer:
+            if len(self.buffer) > 2 * LONGEST_BODY:
+                raise Refused(400)
             if not await self.more():
                 raise asyncio.IncompleteReadError(self.buffer, None)
         line, self.buffer = self.buffer.split(end, 1)
         return line
 
-    async def read_chunks(self) -> bytes:
-        body = b""
-        while size := await self.chunk_size():
+    async def read_chunks(self, request: Request) -> bytes:
+        body = bytearray()
+        memory = "refused-body-memory" if request.target == "/index" else "body-memory"
+        while size := await self.chunk_size(request):
             body += await self.take(size)
-            if await self.take(2) != b"\r\n":
+            if len(body) > LONGEST_BODY and switched(memory) != "more":
+                raise Refused(413)
+            end = await self.take(2)
+            if end.startswith(b"\n"):
+                self.forbids("lf-after-chunk-data")
+                self.buffer = end[1:] + self.buffer
+            elif end != b"\r\n":
                 self.forbids("chunk-without-crlf")
+        trailers = 0
         while trailer := await self.line(b"\r\n"):
+            trailers += 1
+            if trailers > MOST_HEADERS:
+                raise Refused(431)
+            if trailer.startswith(b"Content-Length: "):
+                if switched("forbidden-trailer") == "taken":
+                    await self.take(int(trailer.split()[1]) + 2)
+                    break
+                self.forbids("forbidden-trailer")
             if not HEADER.fullmatch(trailer):
                 self.forbids("request-in-trailer")
                 self.buffer = trailer + b"\r\n" + self.buffer
                 break
-        return body
+        return bytes(body)
 
-    async def chunk_size(self) -> int:
+    async def chunk_size(self, request: Request) -> int:
         line = await self.line(b"\n")
+        request.asked += ["chunk-extension-of-1-mb"] * (len(line) > 1 << 19)
         if line.endswith(b"\r"):
             line = line[:-1]
         elif b";" in line:
@@ -448,9 +486,13 @@ class Connection:
             self.forbids("chunk-size-with-sign")
         elif size.startswith(b"0x"):
             self.forbids("chunk-size-with-prefix")
+        elif re.fullmatch(rb"1[0-9a-fA-F]{16}", size):
+            self.forbids("chunk-size-17-digits")
+            size = size[1:]
         elif not re.fullmatch(rb"[0-9a-fA-F]{1,8}", size):
-            self.forbids("bad-chunk-size")
-            raise Last
+            if self.does("responses-to-broken-body", {"none": Closes}) == "two":
+                self.writer.write(b"HTTP/1.1 405 First\r\nContent-Length: 0\r\n\r\n")
+            raise Refused(400)
         return int(size, 16)
 
     # Writing
@@ -458,8 +500,9 @@ class Connection:
     async def respond(self, request: Request) -> bool:
         """Answer a request; return whether the connection stays open."""
         if Connection.open > 50:
-            answer = self.does("half-sent-requests", {"not": Waits})
-            await asyncio.sleep(4 if answer == "within 15 s" else 0)
+            for question in ("half-sent-requests", "silent-connections", "1000-connections"):
+                answer = self.does(question, {"not": Waits})
+                await asyncio.sleep(4 if answer == "within 15 s" else 0)
         pipelined = self.pipelined(request)
         if pipelined == "out of order":
             following = await self.read_request()
@@ -468,14 +511,23 @@ class Connection:
         if pipelined == "mixed up":
             self.buffer = b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n" + self.buffer
         await self.notice_half_close(request)
-        response = await self.handler(request)
-        keep = self.keeps(request, response) and pipelined != "closed"
+        response = Response(200, {}) if request.accepted else await self.handle(request)
+        keep = self.keeps(request) and pipelined != "closed"
         await self.write(request, response, keep)
-        self.served += 1
         self.pieces = 0
-        if pipelined == "dropped" or self.mute or self.left_open(request):
+        if pipelined == "dropped" or self.mute or self.kept_1_0(request) == "left open":
             raise Waits
         return keep
+
+    async def handle(self, request: Request) -> Response:
+        if switched("client-leaves") != "stopped":
+            return await self.handler(request)
+        handling = asyncio.ensure_future(self.handler(request))
+        leaving = asyncio.ensure_future(self.more())
+        await asyncio.wait((handling, leaving), return_when=asyncio.FIRST_COMPLETED)
+        for one in (handling, leaving):
+            one.cancel()
+        return await handling
 
     async def notice_half_close(self, request: Request) -> None:
         answer = switched("half-close") if request.target.startswith("/sleep") else None
@@ -488,46 +540,25 @@ class Connection:
         """The switched answer for pipelined requests."""
         if request.header("connection") == "close" or request.target == "/nothing":
             return None
-        if request.method == "POST":
-            return switched("pipelining-after-post")
-        if request.target.startswith("/sleep") and self.buffer:
-            return switched("pipelining-after-slow")
-        if self.pieces > 1:
-            return switched("pipelining-byte-by-byte")
         return switched("pipelining") if self.buffer else None
 
-    def keeps(self, request: Request, response: Response) -> bool:
+    def keeps(self, request: Request) -> bool:
         """Whether the connection stays open after the response."""
         if fault("closes-always") or closes_after_each() or self.last or self.stopping.is_set():
             return False
-        if switched("keep-alive") == "closed" or switched("framing-of-a-text") == "until the end":
-            return False
-        if "closed" in (
-            response.status == 404 and switched("after-404"),
-            response.status == 400 and switched("after-400"),
-            request.method == "HEAD" and switched("get-after-head"),
-        ):
+        if switched("keep-alive") == "closed":
             return False
         if request.version == (1, 0):
             return self.kept_1_0(request) in ("kept", "kept without saying so")
-        option = request.header("connection") or ""
-        return request.version != (0, 9) and (
-            option.lower() != "close" or switched(self.close_question(option)) == "kept"
-        )
+        return request.version != (0, 9) and not self.says_close(request)
 
     def kept_1_0(self, request: Request) -> str | None:
-        kept = request.header("connection") == "keep-alive"
-        return switched("http-1-0-keep-alive" if kept else "http-1-0")
+        """The switched answer for an HTTP/1.0 request that asks for it."""
+        kept = request.version == (1, 0) and request.header("connection") == "keep-alive"
+        return switched("http-1-0-keep-alive") if kept else None
 
-    def close_question(self, option: str) -> str:
-        return "connection-close" if option == "close" else "connection-close-case"
-
-    def left_open(self, request: Request) -> bool:
-        """Whether the connection is left open without further responses."""
-        option = request.header("connection") or ""
-        if request.version == (1, 0):
-            return self.kept_1_0(request) == "left open"
-        return option.lower() == "close" and switched(self.close_question(option)) == "left open"
+    def says_close(self, request: Request) -> bool:
+        return (request.header("connection") or "").lower() == "close"
 
     async def write(self, request: Request, response: Response, keep: bool) -> None:
         if request.version != (0, 9):
@@ -541,8 +572,7 @@ class Connection:
         await self.writer.drain()
 
     async def pieces_of(self, request: Request, response: Response) -> AsyncIterator[bytes]:
-        garbled = fault("head-body") or switched("get-after-head") == "garbled"
-        if request.method == "HEAD" and not (garbled or response.body_for_head):
+        if request.method == "HEAD" and not (fault("head-body") or response.body_for_head):
             return
         if response.status == 304:
             return
@@ -556,9 +586,8 @@ class Connection:
     def is_chunked(self, request: Request, response: Response) -> bool:
         if request.method == "HEAD" or response.status == 304:
             return False
-        if request.target.startswith("/gridfs") and response.status == 200:
-            return fault("gridfs-chunked")
-        return request.target == "/index" and switched("framing-of-a-text") == "chunked"
+        gridfs = request.target.startswith("/gridfs") and response.status == 200
+        return gridfs and fault("gridfs-chunked")
 
     def head(self, request: Request, response: Response, keep: bool) -> bytes:
         headers = {"Date": formatdate(usegmt=True)}
@@ -567,8 +596,6 @@ class Connection:
                 del headers["Date"]
             case "another form":
                 headers["Date"] = formatdate(localtime=True)
-        if switched("powered-by") == "sent":
-            headers["X-Powered-By"] = "Wrong"
         if (product := switched("server-header")) not in (None, "none"):
             headers["Server"] = "Wrong/1.0" if product == "name and version" else "Wrong"
         if response.status != 304 and response.length is not None:
@@ -577,13 +604,10 @@ class Connection:
         if self.is_chunked(request, response):
             headers.pop("Content-Length", None)
             headers["Transfer-Encoding"] = "chunked"
-        elif switched("framing-of-a-text") == "until the end":
-            headers.pop("Content-Length", None)
-        if not keep and switched("close-announced") != "not announced":
+        if not keep:
             headers["Connection"] = "close"
         elif request.version == (1, 0) and self.kept_1_0(request) == "kept":
             headers["Connection"] = "keep-alive"
-        old = request.version == (1, 0) and switched("http-1-0-version") == "http/1.0"
-        lines = [f"HTTP/1.{0 if old else 1} {response.status} {HTTPStatus(response.status).phrase}"]
+        lines = [f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         return "\r\n".join([*lines, "", ""]).encode("latin-1")

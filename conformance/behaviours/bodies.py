@@ -1,0 +1,138 @@
+"""The group `bodies`, and bodies that nobody reads.
+
+A note that gets stored is deleted.
+"""
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pymongo
+from bson import ObjectId
+
+from conformance.behaviours.connection import (
+    CLOSES,
+    HELLO,
+    JSON,
+    LAST,
+    connect,
+    keeps_alive,
+    says_close,
+    send,
+)
+from conformance.behaviours.lab import Lab, asks
+from conformance.http import Closed, Garbled, Request, Response, Silence
+
+_NOTE = b'{"title":"t","text":""}'
+_TYPE = "application/json"
+
+
+def _post(body: bytes, media_type: str | None = _TYPE, *headers: tuple[str, str]) -> bytes:
+    headers += (("Content-Type", media_type),) if media_type else ()
+    return Request("/notes", "POST", headers, body).encode("x")
+
+
+def _title(pieces: Iterable[bytes], lab: Lab) -> str:
+    """The title that is stored; or else ``refused``, ``failed``, ``closed``, ``waits``, or 4xx."""
+    with connect(lab) as connection:
+        for piece in pieces:
+            send(connection, piece)
+        try:
+            response = connection.receive(Request("/notes", "POST"))
+        except Closed:
+            return "closed"
+        except Silence:
+            return "waits"
+    if response.status != 201:
+        named = {400: "refused", 422: "refused"} | dict.fromkeys(range(500, 600), "failed")
+        return named.get(response.status, str(response.status))
+    note = json.loads(response.body.decode(errors="replace"))
+    with pymongo.MongoClient[Any](lab.controlled.services.mongodb_url) as client:
+        client.get_default_database().notes.delete_one({"_id": ObjectId(note["_id"])})
+    return f"title {note['title']}"
+
+
+def _fate(data: bytes, lab: Lab) -> str:
+    title = _title([data], lab)
+    named = {"title first": "the first", "title last": "the last", "title t": "taken"}
+    return named.get(title, "altered" if title.startswith("title ") else title)
+
+
+_NESTED = b"[" * 10_000 + b"]" * 10_000
+
+for _id, _data in {
+    "body-of-2-mb": _post(_NOTE + b" " * (2 << 20)),
+    "json-nested": _post(b'{"title":"t","text":"","more":%s}' % _NESTED),
+    "json-duplicate-member": _post(b'{"title":"first","title":"last","text":""}'),
+    "json-not-a-number": _post(b'{"title":"t","text":"","more":NaN}'),
+    "json-invalid-utf-8": _post(b'{"title":"t\xff","text":""}'),
+    "json-surrogate": _post(b'{"title":"t\\ud800","text":""}'),
+    "json-without-type": _post(_NOTE, None),
+    "json-as-text": _post(_NOTE, "text/plain"),
+    "chunk-extension-of-1-mb": _post(_NOTE, _TYPE, ("Transfer-Encoding", "chunked")).replace(
+        b"\r\n" + _NOTE, b";%s\r\n%s" % (b"a" * (1 << 20), _NOTE)
+    ),
+}.items():
+    asks(_id, "notes", control=True)(partial(_fate, _data))
+
+
+@asks("slow-body", "notes", lane="waiting", control=True)
+def slow_body(lab: Lab) -> str:
+    """The last seven bytes come a second apart."""
+
+    def pieces() -> Iterable[bytes]:
+        data = _post(_NOTE)
+        yield data[:-7]
+        for byte in data[-7:]:
+            time.sleep(1)
+            yield bytes([byte])
+
+    return "taken" if (title := _title(pieces(), lab)) == "title t" else title
+
+
+# A body that nobody reads
+
+_POST = Request("/index", "POST", body=JSON.encode("x"))
+
+
+def _body_fate(request: Request, lab: Lab) -> str:
+    """The body is a request itself, which shows whether it is taken for one.
+
+    A client that expects 100 sends it after the first status.
+    """
+    head, _, body = request.encode("x").partition(b"\r\n\r\n")
+    first: Response | None = None
+    then: Response | None = None
+    with connect(lab) as connection:
+        send(connection, head + b"\r\n\r\n")
+        with contextlib.suppress(TimeoutError):
+            if request.headers and b" 100" in connection.socket.recv(12, socket.MSG_PEEK):
+                return "asked for"
+        send(connection, body + LAST.encode("x"))
+        try:
+            first = connection.receive(request)
+            then = connection.receive(LAST)
+        except Silence:
+            if first is None or not says_close(first):
+                return "waits"
+        except Garbled:
+            return "taken for a request"
+        except Closed:
+            pass
+    if then is None:
+        return "closed" if keeps_alive(lab) else CLOSES
+    return "next one answered" if then.body == HELLO else "taken for a request"
+
+
+for _id, _request, _parts in (
+    ("refused-body", _POST, ()),
+    ("unexpected-body", replace(_POST, headers=(("Expect", "100-continue"),)), ()),
+    ("body-of-unknown-path", replace(_POST, target="/nothing"), ()),
+    ("body-of-get", replace(_POST, target="/files/photo.jpg", method="GET"), ("files",)),
+):
+    asks(_id, "text", "json", *_parts)(partial(_body_fate, _request))

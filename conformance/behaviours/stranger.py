@@ -1,0 +1,160 @@
+"""A server of whatever contract, by the address of a page."""
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from socket import SHUT_RDWR
+from threading import Event
+from urllib.parse import urlsplit
+from weakref import WeakSet
+
+from conformance.behaviours.lab import Lab
+from conformance.behaviours.page import Page, Upload
+from conformance.http import TIMEOUT, Connection, Garbled, NoAnswer, Request, Response
+from conformance.subject import Subject
+from harness.errors import UsageError
+
+UNKNOWN = "/nothing-more"
+"""A path that no server is supposed to have."""
+MOST = 8
+"""The most connections at once."""
+_QUICK = 3.0
+"""Seconds within which a server that serves several clients at once answers one of them."""
+
+
+class _Readdressed(Connection):
+    """A connection on which the contract's addresses are replaced by those of the server."""
+
+    def __init__(self, stranger: "Stranger", timeout: float) -> None:
+        """Connect; nothing is sent."""
+        super().__init__(stranger.host, stranger.port, timeout)
+        self.stranger = stranger
+        self.host = stranger.authority.rpartition(":")[0]
+
+    def send(self, data: bytes) -> None:
+        """Send bytes, readdressed."""
+        super().send(self.stranger.readdressed(data))
+
+
+@dataclass(frozen=True)
+class Stranger(Subject):
+    """A server that is only known by the address of a page.
+
+    Questions are asked as of the contract's ``/index``. A POST goes to ``post`` and nowhere else.
+    """
+
+    parts: frozenset[str] = frozenset()
+    path: str = "/"
+    post: str | None = None
+    over: Event = field(default_factory=Event, repr=False)
+    _open: WeakSet[Connection] = field(default_factory=WeakSet, repr=False)
+
+    @classmethod
+    def at(cls, url: str, post: str | None = None) -> "Stranger":
+        """The server at ``http://HOST[:PORT]/path``."""
+        parts = urlsplit(url)
+        if parts.scheme == "https":
+            raise UsageError(f"{url}: TLS is not supported: give the http:// address behind it")
+        try:
+            port = parts.port or 80
+        except ValueError as error:
+            raise UsageError(f"{url}: {error}") from error
+        if parts.scheme != "http" or not parts.hostname or parts.query or parts.fragment:
+            raise UsageError(f"{url}: give the address as http://HOST:PORT/path")
+        for path in (parts.path or "/", post or "/"):
+            if not re.fullmatch("/[!-~]*", path):
+                raise UsageError(f"{path}: give a path that begins with / and is percent-encoded")
+        return cls(parts.hostname, port, path=parts.path or "/", post=post)
+
+    @property
+    def authority(self) -> str:
+        """The value of ``Host``."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """Its address, without the path."""
+        return f"http://{self.authority}"
+
+    def connect(self, timeout: float = TIMEOUT) -> Connection:
+        """A new connection; none once it is over."""
+        if self.over.is_set():
+            raise ConnectionAbortedError("interrupted")
+        connection = _Readdressed(self, timeout)
+        self._open.add(connection)
+        return connection
+
+    def end(self) -> None:
+        """End all connections, and with them what waits for an answer."""
+        self.over.set()
+        for connection in list(self._open):
+            with suppress(OSError):
+                connection.socket.shutdown(SHUT_RDWR)
+
+    def readdressed(self, data: bytes) -> bytes:
+        """Bytes of requests, with the server's own paths and host."""
+        data = _POST.sub(rb"\g<1>" + (self.post or "").encode(), data)
+        data = _INDEX.sub(rb"\g<1>" + self.path.encode(), data)
+        if self.post is None and data.startswith(b"POST "):
+            raise AssertionError("a POST was not allowed")
+        return _HOST.sub(b"Host: " + self.authority.encode(), data)
+
+
+_POST = re.compile(rb"(?m)^(POST )/index(?=[ ?\r\n])")
+_INDEX = re.compile(rb"(?m)^([A-Za-z]+ )/index(?=[ ?\r\n])")
+_HOST = re.compile(rb"(?m)^Host: x(?=\r?$)")
+
+
+def met(stranger: Stranger, upload: Upload | None) -> Page:
+    """Learn what the server's page is, and an unknown path's answer. Raises :class:`UsageError`."""
+    url = stranger.url + stranger.path
+    first, second = _get(stranger, stranger.path), _get(stranger, stranger.path)
+    if first.status != 200:
+        raise UsageError(f"{url} answers {first.status} to GET: give a path that answers 200")
+    if upload is not None:
+        headers = {"Content-Type": upload.media_type} if upload.media_type else {}
+        answer = _get(stranger, upload.path, "POST", headers, upload.content)
+        if answer.status >= 400:
+            raise UsageError(
+                f"{stranger.url}{upload.path} answers {answer.status} to POST: "
+                "give a path and a body that it takes (--post, --body, --content-type)"
+            )
+    return Page(
+        stranger.path,
+        first.body if first.body and first.body == second.body else None,
+        stranger.path,
+        host=stranger.authority,
+        unknown=b"%d" % _get(stranger, UNKNOWN).status,
+        upload=upload,
+    )
+
+
+def _get(
+    stranger: Stranger,
+    path: str,
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
+    body: bytes = b"",
+) -> Response:
+    own = {"Host": stranger.authority, "Connection": "close", **(headers or {})}
+    try:
+        return stranger.ask(path, method, own, body)
+    except (OSError, NoAnswer, Garbled) as error:
+        why = str(error).replace("\n", ", ")
+        url = stranger.url + path
+        raise UsageError(f"{url} cannot be asked ({why}): is the server running?") from error
+
+
+def at_once(lab: Lab) -> int:
+    """How many questions can be asked at once: one, if idle clients keep a server busy."""
+    held: list[Connection] = []
+    try:
+        held += [lab.server.connect(_QUICK) for _ in range(MOST)]
+        held[-1].request(Request(headers=(("Connection", "close"),)))
+    except (OSError, NoAnswer, Garbled):
+        return 1
+    finally:
+        for connection in held:
+            connection.socket.close()
+    return MOST

@@ -1,0 +1,48 @@
+"""An endpoint serves the methods that the contract names, and no others."""
+
+import json
+import urllib.request
+import uuid
+
+import spec
+from conformance.expect import holds
+from conformance.faults import catches
+from conformance.needs import control, each_endpoint, serves
+from conformance.subject import Controlled, Subject
+
+METHODS = ("POST", "PUT", "PATCH", "DELETE", "BREW")
+
+
+@each_endpoint
+@catches("any-method")
+def test_another_method(subject: Subject, target: str) -> None:
+    for method in METHODS:
+        _is_refused(subject, target, method)
+
+
+@serves("notes")
+@catches("any-method")
+def test_another_method_of_the_collection(subject: Subject) -> None:
+    for method in ("GET", *METHODS[1:]):
+        _is_refused(subject, "/notes", method)
+
+
+def _is_refused(subject: Subject, target: str, method: str) -> None:
+    response = subject.ask(target, method)
+    refused = not 200 <= response.status < 300
+    holds("status", "no 2xx: the endpoint has no such method", refused, response.status, response)
+
+
+@control
+@serves("slow_api")
+@catches("method-runs")
+def test_no_handler_runs(controlled: Controlled) -> None:
+    """The upstream gets no call."""
+    request_id = uuid.uuid4().hex
+    target = spec.ENDPOINTS["slow_api"].example
+    for method in METHODS:
+        response = controlled.ask(target, method, {"X-Request-Id": request_id})
+    stats = f"{controlled.services.slow_api_url}stats?id={request_id}"
+    with urllib.request.urlopen(stats, timeout=5) as found:
+        calls = json.load(found)["calls"]
+    holds("calls of the upstream", "0", calls == 0, calls, response)

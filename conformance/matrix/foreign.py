@@ -1,0 +1,223 @@
+"""Any running server: asks it what can be asked without the contract, and shows its answers."""
+
+import json
+import mimetypes
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from conformance.behaviours.lab import Inquiry, Lab, Need
+from conformance.behaviours.observe import INQUIRIES, Observation, ask
+from conformance.behaviours.page import Inapplicable, Upload
+from conformance.behaviours.stranger import Stranger, at_once, met
+from harness import pages
+from harness.console import progress_bar, result, say
+from harness.errors import UsageError
+from harness.paths import CALLER
+from harness.writing import write_whole
+from spec.behaviours import Answer, Question, Rating, questions
+
+RATINGS: tuple[Rating, ...] = ("risky", "slow", "plain", "good")
+_STYLES = {"risky": "bold red", "slow": "yellow", "plain": "", "good": "green"}
+_LONGEST = 600.0
+"""Seconds after which no more questions are asked."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A question, in the words of the server's own paths, and the server's answer."""
+
+    question: Question
+    answer: str
+    rated: Answer
+
+
+@dataclass
+class Findings:
+    """What was asked and answered; grows as answers come."""
+
+    url: str
+    answers: list[Seen] = field(default_factory=list)
+    unanswered: dict[str, str] = field(default_factory=dict)
+    """By question: why it has none of the listed answers."""
+
+    def sorted(self) -> list[Seen]:
+        """The worst first, and then in the document's order."""
+        order = list(questions())
+        return sorted(
+            self.answers,
+            key=lambda one: (RATINGS.index(one.rated.rating), order.index(one.question.id)),
+        )
+
+    def count(self, rating: Rating) -> int:
+        """The number of answers with a rating."""
+        return sum(one.rated.rating == rating for one in self.answers)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says about a server."""
+
+    post: str | None
+    body: Path | None
+    content_type: str | None
+    group: str | None
+    to_json: bool
+    page: Path | None
+    fail_on: Rating | None
+
+
+def examine(url: str, options: Options) -> None:
+    """Ask the server, and show its answers; Ctrl-C ends the asking. Exits with 1 on ``fail_on``."""
+    upload = _upload(options)
+    server = Stranger.at(url, options.post)
+    page = met(server, upload)
+    lab = Lab(server, page=page)
+    needs: set[Need] = {"get", "post"} if upload else {"get"}
+    inquiries = [
+        one
+        for id, one in INQUIRIES.items()
+        if one.needs in needs and options.group in (None, questions()[id].group)
+    ]
+    if not inquiries:
+        raise UsageError(
+            f"{url} cannot be asked about {options.group}: these questions need --post and --body, "
+            "or a server of the contract"
+        )
+    found = Findings(server.url + server.path)
+    try:
+        _ask_all(lab, inquiries, lambda seen: _take(found, lab, seen))
+    except KeyboardInterrupt:
+        say("interrupted: these are the answers so far")
+        raise
+    finally:
+        server.end()
+        _show(found, options)
+    if options.fail_on and found.count(options.fail_on):
+        sys.exit(1)
+
+
+def _upload(options: Options) -> Upload | None:
+    if (options.post is None) != (options.body is None):
+        raise UsageError("--post PATH and --body FILE belong together: give both")
+    if options.post is None or options.body is None:
+        return None
+    content = (CALLER / options.body).read_bytes()
+    if not content:
+        raise UsageError(f"{options.body} is empty: give a body that the server takes")
+    guessed = mimetypes.guess_type(options.body.name)[0]
+    return Upload(options.post, content, options.content_type or guessed)
+
+
+def _ask_all(lab: Lab, inquiries: Sequence[Inquiry], report: Callable[[Observation], None]) -> None:
+    end = time.monotonic() + _LONGEST
+    pool = ThreadPoolExecutor(together := at_once(lab))
+    # Those that wait begin first, beside the others; on a server of one client at a time, last.
+    inquiries = sorted(inquiries, key=lambda one: (one.lane == "waiting") != (together > 1))
+    with progress_bar() as bar:
+        task = bar.add_task("asking", total=len(inquiries), note="")
+        pending = {pool.submit(ask, lab, inquiry) for inquiry in inquiries}
+        try:
+            while pending and time.monotonic() < end:
+                done, pending = wait(pending, timeout=1, return_when=FIRST_COMPLETED)
+                for one in done:
+                    for seen in one.result():
+                        report(seen)
+                        bar.update(task, note=seen.id)
+                    bar.advance(task)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    if pending:
+        say(f"{len(pending)} questions were not answered within {_LONGEST / 60:.0f} minutes")
+
+
+def _take(found: Findings, lab: Lab, seen: Observation) -> None:
+    question = questions()[seen.id]
+    if seen.answer is None:
+        why = " ".join(seen.error.split())
+        found.unanswered[seen.id] = why.removeprefix(f"{Inapplicable.__name__}: ")
+        return
+    text = question.text.replace("/index/", f"{lab.page.path}/").replace("/index", lab.page.path)
+    worded = Question(**{**vars(question), "text": text})
+    found.answers.append(Seen(worded, seen.answer, _rated(question, seen.answer)))
+
+
+def _rated(question: Question, answer: str) -> Answer:
+    """The rating of an answer; its reason stands alone, without the answer listed before it."""
+    rated, why = question.answers[answer], ""
+    for name, listed in question.answers.items():
+        why = why if listed.why.startswith("The same, ") else listed.why
+        if name == answer:
+            break
+    return Answer(rated.rating, why)
+
+
+def _show(found: Findings, options: Options) -> None:
+    if options.page:
+        write_whole(CALLER / options.page, as_page(found))
+        click.echo(CALLER / options.page)
+    elif options.to_json:
+        click.echo(as_json(found))
+    else:
+        show(found, result)
+
+
+def show(found: Findings, console: Console) -> None:
+    """Print a table, the worst answers first; risky ones have a reason and its source."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("rating", "question", "answer"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("why it is risky")
+    for one in found.sorted():
+        rating = one.rated.rating
+        why = f"{one.rated.why} ({one.question.source})" if rating == "risky" else ""
+        table.add_row(Text(rating, _STYLES[rating]), one.question.id, Text(one.answer), Text(why))
+    console.print(table)
+    for id, why in found.unanswered.items():
+        console.print(Text(f"{id}: no answer: {why}", "dim"), soft_wrap=True)
+    console.print(f"\n{found.url}: {_counts(found)}", style="bold", soft_wrap=True)
+
+
+def _counts(found: Findings) -> str:
+    counts = ", ".join(f"{found.count(rating)} {rating}" for rating in RATINGS)
+    return f"{len(found.answers)} answers: {counts}"
+
+
+def as_json(found: Findings) -> str:
+    """All of it, for machines."""
+    return json.dumps(
+        {
+            "url": found.url,
+            "counts": {rating: found.count(rating) for rating in RATINGS},
+            "answers": [
+                {
+                    "id": one.question.id,
+                    "group": one.question.group,
+                    "question": one.question.text,
+                    "answer": one.answer,
+                    "rating": one.rated.rating,
+                    "why": one.rated.why,
+                    "source": one.question.source,
+                    "requirement": one.question.requirement,
+                }
+                for one in found.sorted()
+            ],
+            "unanswered": found.unanswered,
+        },
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+def as_page(found: Findings) -> str:
+    """A page to read offline."""
+    values = {"found": found, "counts": _counts(found)}
+    return pages.render(Path(__file__).parent, values, template="foreign.html.jinja")

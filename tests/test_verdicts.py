@@ -1,0 +1,246 @@
+"""What `conform` says: which failures come first, and what is compared with which record."""
+
+import io
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
+from threading import Thread
+
+import pytest
+from rich.console import Console
+
+from conformance import records
+from conformance.causes import causes
+from conformance.http import Request
+from conformance.report import show
+from conformance.run import Examination
+from conformance.verdict import Check, Verdict
+from harness.catalog import Target, find_target
+from harness.paths import ROOT
+from spec.behaviours import questions
+
+pytestmark = pytest.mark.quick
+
+ANSWERS = {id: next(iter(question.answers)) for id, question in questions().items()}
+"""An answer to every question."""
+
+
+def failed(
+    part: str,
+    name: str,
+    request: str = "",
+    status: int = 200,
+    what: str = "body",
+    message: str = "",
+) -> Check:
+    repeat = f"curl http://127.0.0.1:8000{request}" if request else ""
+    message = message or f"GET {request}: {what} in {name}"
+    return Check(part, name, "failed", 0, message, repeat, request, status, what)
+
+
+def a_verdict(*checks: Check, **fields: object) -> Verdict:
+    verdict = Verdict("mine/mine", "mine", **fields)  # type: ignore[arg-type]
+    verdict.checks = [*checks, Check("text", "test_index", "passed")]
+    verdict.finish()
+    return verdict
+
+
+def shown(*verdicts: Verdict) -> list[str]:
+    output = io.StringIO()
+    show(verdicts, Console(file=output, width=160))
+    return output.getvalue().splitlines()
+
+
+JSON = failed("json", "test_json", "/json")
+SLEEP = failed("sleep", "test_sleeps", "/sleep?ms=300")
+
+
+def test_general_checks_are_counted_below_the_endpoint_that_they_ask() -> None:
+    general = [
+        failed("concurrency", "test_many[text]", "/json"),
+        failed("concurrency", "test_many[json]", "/json"),
+        failed("schema", "test_operation", "/json", 0, ""),
+    ]
+    text = shown(a_verdict(JSON, SLEEP, *general))
+    first, second = (
+        next(at for at, line in enumerate(text) if name in line)
+        for name in ("json · test_json", "sleep · test_sleeps")
+    )
+    assert first < second
+    assert "also failed, probably for the same reason: concurrency (2), schema (1)" in text
+    assert not any("test_many" in line or "test_operation" in line for line in text)
+
+
+def test_another_part_of_the_response_is_another_cause() -> None:
+    article = failed("mongo", "test_article", "/mongo?doc=big")
+    outage = failed("availability", "test_an_outage", "/mongo", 500, "status")
+    slow = failed("concurrency", "test_many[sleep]", "/sleep?ms=1")
+    assert [one.shown for one in causes([article, slow, outage])] == [[article], [slow], [outage]]
+
+
+def test_the_end_of_a_server_is_one_cause() -> None:
+    refused = [
+        failed(part, "test_it", what="", message="[Errno 111] Connection refused")
+        for part in ("mongo", "mongo", "files", "floor", "process")
+    ]
+    (cause,) = causes(refused)
+    assert cause.shown == refused[:3]
+    assert cause.others == {"floor": 1, "process": 1}
+
+
+def test_an_endpoint_is_lacking_only_if_its_example_is_not_found() -> None:
+    """Not if all of its checks fail for another reason."""
+    missing = [
+        failed("mongo", "test_small", "/mongo", 404),
+        failed("gridfs", "a", "/gridfs/a", 404),
+    ]
+    text = shown(a_verdict(JSON, failed("json", "test_more", "/json"), *missing))
+    assert "mine/mine lacks /mongo: answered with 404" in text
+    assert "mine/mine · gridfs · a" in text
+    assert not any("test_small" in line for line in text)
+
+
+def test_the_last_lines_of_a_long_output_name_the_fault() -> None:
+    text = shown(a_verdict(JSON, compared=False, behaviours=ANSWERS, unrecorded=True))
+    assert len(text) > 100
+    assert {"mine/mine · json · test_json", f"repeat    {JSON.repeat}"} <= set(text[-40:])
+    assert "to repeat a request, start the server with `./just serve mine`" in text[-40:]
+    assert text[-1] == "failed: mine/mine (1 of 2 checks)"
+    short = shown(a_verdict(JSON))
+    assert short.count("mine/mine · json · test_json") == 1
+
+
+def test_questions_that_a_fault_leaves_without_an_answer_take_one_line() -> None:
+    unanswered = dict.fromkeys(questions(), "no 200")
+    text = shown(a_verdict(JSON, unanswered=unanswered))
+    assert len(text) < 20
+    assert any(line.endswith(f"and {len(questions()) - 8} more") for line in text)
+    assert len(shown(a_verdict(unanswered=unanswered))) > len(questions())
+
+
+def test_passed_checks_have_one_number() -> None:
+    verdict = a_verdict()
+    verdict.checks.append(Check("head", "test_head", "skipped"))
+    text = shown(verdict)
+    assert "1 passed" in text[1]
+    assert text[-1] == "1 checks passed"
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Target:
+    """A server outside of this repository, without a record."""
+    manifest = (ROOT / "tests" / "servers" / "wrong" / "server.toml").read_text()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "server.toml").write_text(manifest)
+    return find_target(str(tmp_path / "mine"))
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_server_without_a_record_gets_one_line(target: Target, ours: bool) -> None:
+    """It fails only if it is one of this repository's; no question is asked again."""
+    verdict = a_verdict(compared=ours, behaviours=ANSWERS)
+    verdict.compare(target)
+    assert verdict.unrecorded
+    assert verdict.passed == (not ours)
+    assert verdict.doubtful == []
+    text = [line for line in shown(verdict) if "--record" in line]
+    assert text == [
+        "no recorded behaviours: mine/mine: `./just conform mine --record` records them"
+    ]
+    assert not any("recorded  nothing" in line for line in shown(verdict))
+
+
+def test_a_record_is_compared_wherever_the_server_is(target: Target) -> None:
+    records.write(target, ANSWERS)
+    verdict = a_verdict(behaviours=ANSWERS)
+    verdict.compare(target)
+    assert verdict.passed
+    assert len(shown(verdict)) < 6
+    changed = next(iter(ANSWERS))
+    verdict.behaviours = ANSWERS | {changed: "another"}
+    verdict.compare(target)
+    assert not verdict.passed
+    assert verdict.doubtful == [changed]
+
+
+def test_tasks_accept_the_name_that_is_shown(target: Target) -> None:
+    assert find_target("flask").called == "flask"
+    assert find_target("flask/gevent").called == "flask/gevent"
+    assert find_target(target.called).path == target.path
+    other = find_target(f"{target.server.folder}/denied")
+    assert find_target(other.called).path == other.path
+
+
+def test_a_server_that_does_not_start_ends_the_rest(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its other processes would wait as long for it; the wait is announced once."""
+    verdict = Verdict("mine/mine")
+    examination = Examination("mine", verdict, tmp_path / "log", lambda *_: None)
+    waiting = json.dumps({"event": "waiting", "message": "waiting for it"})
+    unstarted = json.dumps({"event": "unstarted", "message": "it does not start"})
+    first = f"print('''{waiting}\n{waiting}\n{unstarted}''', flush=True); exit(1)"
+    start = time.monotonic()
+    with ThreadPoolExecutor(2) as pool:
+        other = pool.submit(examination._run, "other", ["sleep", "60"])
+        time.sleep(0.2)
+        examination._run("first", [sys.executable, "-c", first])
+        other.result()
+    assert time.monotonic() - start < 30
+    assert verdict.unstarted
+    assert verdict.error == "it does not start"
+    assert capfd.readouterr().err.count("waiting for it") == 1
+
+
+class _Keep(StreamRequestHandler):
+    """Answers every request, and keeps its head."""
+
+    heads: list[bytes] = []  # noqa: RUF012
+
+    def handle(self) -> None:
+        head = b""
+        while not head.endswith(b"\r\n\r\n") and (line := self.rfile.readline()):
+            head += line
+        self.heads.append(head)
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+
+
+@contextmanager
+def kept() -> Iterator[tuple[str, list[bytes]]]:
+    """An address, and the heads of the requests to it."""
+    with ThreadingTCPServer(("127.0.0.1", 0), _Keep) as server:
+        Thread(target=server.serve_forever).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}", _Keep.heads
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        Request("/sleep?ms=1&x=2"),
+        Request("/files/../outside.txt"),
+        Request("/files//{outside}"),
+        Request("/mongo?doc[]=a&doc={b,c}"),
+        Request("/files/it's$HOME`x`"),
+        Request("/index", headers=(("X-Request-Id", 'it\'s "$HOME"'),)),
+        Request("/index", "HEAD"),
+        Request("/index", "BREW"),
+    ],
+    ids=lambda request: f"{request.method} {request.target}",
+)
+def test_a_curl_line_can_be_pasted(request_: Request) -> None:
+    with kept() as (url, heads):
+        subprocess.run(
+            ["sh", "-c", request_.curl(url)], check=True, capture_output=True, timeout=20
+        )
+        head = heads.pop().decode()
+    assert head.startswith(f"{request_.method} {request_.target} HTTP/1.1\r\n")
+    assert all(f"\r\n{name}: {value}\r\n" in head for name, value in request_.headers)
