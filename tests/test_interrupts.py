@@ -308,7 +308,8 @@ def killable(running: Task) -> dict[str, psutil.Process]:
     found: dict[str, psutil.Process] = {}
     for one in running.look():
         try:
-            words = [word for word in one.cmdline() if not word.isdigit()]
+            words = [word for word in one.cmdline() if not word.isdigit() and "parent=" not in word]
+            words = [word for word in words if word != "-X"]
             depth = len(one.parents())
         except psutil.Error:
             continue
