@@ -116,7 +116,6 @@ TOOLCHAINS = {
             _has_c_compiler,
             ("gcc", "libc6-dev", "python3-dev"),
         ),
-        Toolchain("wrk", "wrk", lambda: find_program("wrk") is not None, ("wrk",)),
         Toolchain(
             "h2load", "h2load", lambda: find_program("h2load") is not None, ("nghttp2-client",)
         ),
@@ -136,7 +135,7 @@ TOOLCHAINS = {
     )
 }
 
-LOAD_GENERATORS = ("wrk", "h2load", "locust")
+LOAD_GENERATORS = ("h2load", "locust")
 """The load generators of `just bench`."""
 
 
