@@ -64,7 +64,7 @@ class Load(_Model):
     """Seconds after which a request counts as failed."""
     threads: Count = 1
     """Threads or processes of the load generator."""
-    generator: Literal["h2load"] = "h2load"
+    generator: Literal["h2load"] = "h2load"  # in results of before
 
     @model_validator(mode="after")
     def _is_bounded(self) -> "Load":
@@ -108,6 +108,7 @@ class Changes(_Model):
     calls: Count | None = None
     timeout: Positive | None = None
     threads: Count | None = None
+    generator: None = None  # in results of before
     repeats: Count | None = None
     warmup: Annotated[float, Field(ge=0)] | None = None
     images: Count | None = None

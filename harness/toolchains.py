@@ -109,7 +109,7 @@ TOOLCHAINS = {
             lambda: find_program("envsubst") is not None,
             ("gettext-base",),
         ),
-        Toolchain("ip", "ip", lambda: find_program("ip") is not None, ("iproute2",)),
+        Toolchain("iproute2", "ip and ss", lambda: find_program("ss") is not None, ("iproute2",)),
         Toolchain(
             "c-compiler",
             "a C compiler and Python's headers",
@@ -135,8 +135,8 @@ TOOLCHAINS = {
     )
 }
 
-LOAD_GENERATORS = ("h2load", "locust")
-"""The load generators of `just bench`."""
+LOAD_GENERATORS = ("h2load", "iproute2", "locust")
+"""The load generators of `just bench`, and what looks at their connections."""
 
 
 def toolchain(need: str | Tool) -> Toolchain:

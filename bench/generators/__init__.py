@@ -33,7 +33,7 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
 
 def prepare(load: Load) -> None:
     """Install the generators that a load needs, with its warm-up."""
-    require(["h2load", *(["locust"] if load.model in OPEN else [])])
+    require(["h2load", "iproute2", *(["locust"] if load.model in OPEN else [])])
 
 
 __all__ = ["GeneratorError", "LoadResult", "LoadSpec", "generate", "prepare"]
