@@ -109,14 +109,13 @@ TOOLCHAINS = {
             lambda: find_program("envsubst") is not None,
             ("gettext-base",),
         ),
-        Toolchain("ip", "ip", lambda: find_program("ip") is not None, ("iproute2",)),
+        Toolchain("iproute2", "ip and ss", lambda: find_program("ss") is not None, ("iproute2",)),
         Toolchain(
             "c-compiler",
             "a C compiler and Python's headers",
             _has_c_compiler,
             ("gcc", "libc6-dev", "python3-dev"),
         ),
-        Toolchain("wrk", "wrk", lambda: find_program("wrk") is not None, ("wrk",)),
         Toolchain(
             "h2load", "h2load", lambda: find_program("h2load") is not None, ("nghttp2-client",)
         ),
@@ -136,8 +135,8 @@ TOOLCHAINS = {
     )
 }
 
-LOAD_GENERATORS = ("wrk", "h2load", "locust")
-"""The load generators of `just bench`."""
+LOAD_GENERATORS = ("h2load", "iproute2", "locust")
+"""The load generators of `just bench`, and what looks at their connections."""
 
 
 def toolchain(need: str | Tool) -> Toolchain:
