@@ -1,30 +1,21 @@
+import asyncio
 import sys
 from typing import Any
 
+from twisted import logger
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.endpoints import quoteStringArgument, serverFromString
-from twisted.logger import (
-    FilteringLogObserver,
-    LogLevel,
-    LogLevelFilterPredicate,
-    globalLogBeginner,
-    textFileLogObserver,
-)
-from twisted.python.log import discardLogs
-from twisted.web.resource import IResource
 from twisted.web.server import Request, Site
 
-from app.databases import Clients
+from app.databases import as_deferred, mongodb, postgresql
 from app.settings import settings
-from app.views import Views
+from app.views import app, pool
 
 
-class WaitingSite(Site):
-    """A site that knows its requests in flight, so that stopping can wait for them."""
+class GracefulSite(Site):
+    """Knows its requests in flight, so that stopping can wait for them."""
 
-    def __init__(self, resource: IResource) -> None:
-        super().__init__(resource, parsePOSTFormSubmission=False)
-        self.in_flight: set[Request] = set()
+    in_flight = set[Request]()
 
     def getResourceFor(self, request: Request) -> Any:
         self.in_flight.add(request)
@@ -33,26 +24,21 @@ class WaitingSite(Site):
 
 
 async def main(reactor: Any) -> None:
-    log()
-    clients = Clients(reactor)
-    await clients.open()
-    site = WaitingSite(Views(reactor, clients).app.resource())
-    interface = quoteStringArgument(settings.HOST)
-    endpoint = serverFromString(reactor, f"tcp:{settings.PORT}:interface={interface}")
+    level = logger.LogLevelFilterPredicate(logger.LogLevel.warn)  # the access log is at "info"
+    log = logger.FilteringLogObserver(logger.textFileLogObserver(sys.stdout), [level])
+    logger.globalLogBeginner.beginLoggingTo([log])
+    await as_deferred(postgresql)
+    site = GracefulSite(app.resource(), parsePOSTFormSubmission=False)
+    host = quoteStringArgument(settings.HOST)
+    endpoint = serverFromString(reactor, f"tcp:{settings.PORT}:interface={host}")
     port = await endpoint.listen(site)
 
     async def stop() -> None:
         await port.stopListening()
-        finished = DeferredList([request.notifyFinish() for request in site.in_flight])
-        await finished.addTimeout(5, reactor)
-        await clients.close()
+        finished = [request.notifyFinish() for request in site.in_flight]
+        await DeferredList(finished, consumeErrors=True).addTimeout(5, reactor)
+        await as_deferred(asyncio.gather(postgresql.close(), mongodb.client.close()))
+        await pool.closeCachedConnections()
 
     reactor.addSystemEventTrigger("before", "shutdown", lambda: Deferred.fromCoroutine(stop()))
     await Deferred()  # until a signal stops the reactor
-
-
-def log() -> None:
-    discardLogs()  # the access log of a site without a logPath
-    warnings = LogLevelFilterPredicate(defaultLogLevel=LogLevel.warn)
-    observer = FilteringLogObserver(textFileLogObserver(sys.stdout), [warnings])
-    globalLogBeginner.beginLoggingTo([observer])

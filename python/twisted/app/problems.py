@@ -1,49 +1,39 @@
 from typing import Any
 
 import orjson
+from klein import Response
 from pydantic import ValidationError
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from werkzeug.exceptions import (
-    BadRequest,
-    HTTPException,
-    InternalServerError,
-    ServiceUnavailable,
-)
+from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, ServiceUnavailable
 
 from app.databases import AWAY
 
 log = Logger()
 
 
-def problem(request: Any, failure: Failure) -> bytes | Deferred[bytes]:
+def problem(request: Any, failure: Failure) -> Any:
     """Answer errors with problem details (RFC 9457), and log the cause of each 5xx."""
-    error = failure.value
-    answer: HTTPException
-    if isinstance(error, HTTPException):
-        answer, cause = error, error.__cause__
-    elif isinstance(error, ValidationError):
-        answer, cause = BadRequest(), error
-    elif isinstance(error, AWAY):
-        answer, cause = ServiceUnavailable(), error
+    answer: Any = InternalServerError()
+    cause = failure.value
+    if isinstance(cause, HTTPException):
+        answer, cause = cause, cause.__cause__
+    elif isinstance(cause, ValidationError):
+        answer = BadRequest()
+    elif isinstance(cause, AWAY):
+        answer = ServiceUnavailable()
     else:
         log.failure("{path!r}", failure, path=request.path)
-        answer, cause = InternalServerError(), None
-    status = answer.code or 500
-    if cause and status >= 500:
-        kind = type(cause).__name__
-        log.error("{path!r}: {kind}: {cause!r}", path=request.path, kind=kind, cause=str(cause))
+        cause = None
+    if cause and answer.code >= 500:
+        log.error("{path!r}: {cause!r}", path=request.path, cause=cause)
     if request.startedWriting:
         request.loseConnection()
-        return Deferred()  # until Klein cancels it: nothing may follow the part of a body
-    body = {"type": "about:blank", "title": answer.name, "status": status}
+        return Deferred()  # until Klein cancels it: no byte may follow the part of a body
+    problem = {"type": "about:blank", "title": answer.name, "status": answer.code}
     if isinstance(cause, ValidationError):
-        body["errors"] = cause.errors(include_url=False, include_input=False)
-    content = orjson.dumps(body)
-    request.setResponseCode(status)
-    for name, value in answer.get_headers():
-        request.setHeader(name, value)
-    request.setHeader("Content-Type", "application/problem+json")
-    request.setHeader("Content-Length", str(len(content)))
-    return content
+        problem["errors"] = cause.errors(include_url=False, include_input=False)
+    body = orjson.dumps(problem)
+    headers = {"Content-Type": "application/problem+json", "Content-Length": str(len(body))}
+    return Response(answer.code, dict(answer.get_headers()) | headers, body)

@@ -1,43 +1,37 @@
+import asyncio
 from functools import partial
 from typing import Any, Literal, NoReturn
 
 import orjson
 import treq
 from bson import ObjectId
-from gridfs import AsyncGridFSBucket, NoFile
+from gridfs import AsyncGridFSBucket, AsyncGridOut, NoFile
 from klein import Klein
 from pydantic import BaseModel, Field
+from twisted.internet import error, interfaces, reactor, task
 from twisted.internet.defer import Deferred, FirstError, gatherResults
-from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupError
-from twisted.internet.task import deferLater
-from twisted.python.failure import Failure
-from twisted.web.client import RequestTransmissionFailed, ResponseFailed, readBody
+from twisted.web import client, static
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IRequest
 from twisted.web.server import Request
 from werkzeug.exceptions import BadGateway, GatewayTimeout, NotFound, RequestEntityTooLarge
+from zope.interface import implementer
 
-from app.databases import AGENTS, Clients, as_deferred, fetch
-from app.files import Files, send
+from app.databases import AGENTS, as_deferred, fetch, mongodb, postgresql
 from app.problems import problem
 from app.settings import settings
 
-LARGEST_BODY = 2**20
-UPSTREAM_FAILED = (
-    ConnectError,
-    ConnectionClosed,
-    DNSLookupError,
-    RequestTransmissionFailed,
-    ResponseFailed,
-    ValueError,
-)
+BREAKS = (error.ConnectError, error.ConnectionClosed, client.ResponseFailed, ValueError)
 
-# str writes an ObjectId
-dumps = partial(orjson.dumps, default=str)
+app, nothing = Klein(), Klein()
+app.handle_errors(problem)
+nothing.handle_errors(problem)
+dumps = partial(orjson.dumps, default=str)  # str writes an ObjectId
+pool = client.HTTPConnectionPool(reactor)
+pool.maxPersistentPerHost = 2000
 
 
 class Doc(BaseModel):
-    doc: Literal["small", "big"] = "small"
+    doc: Literal[b"small", b"big"] = b"small"
 
 
 class Note(BaseModel):
@@ -54,124 +48,135 @@ class SlowApi(BaseModel):
     ms: int = Field(1000, ge=0, le=5000)
 
 
-def json(request: IRequest, data: object) -> bytes:
+def query(request: Request) -> dict[str, bytes]:
+    return {name.decode(errors="replace"): values[0] for name, values in request.args.items()}
+
+
+def json(request: Request, data: object) -> bytes:
     request.setHeader("Content-Type", "application/json")
     return dumps(data)
 
 
-def query(request: IRequest) -> dict[str, str]:
-    """The first value of each parameter."""
-    return {
-        name.decode(errors="replace"): values[0].decode(errors="replace")
-        for name, values in request.args.items()
-    }
+@app.route("/index", methods=["GET"])
+def index(request: Request) -> bytes:
+    request.setHeader("Content-Type", "text/plain; charset=utf-8")
+    return b"Hello, World!"
 
 
-class Views:
-    app = Klein()
+@app.route("/json", methods=["GET"])
+def hello(request: Request) -> bytes:
+    return json(request, {"message": "Hello, World!"})
 
-    def __init__(self, reactor: Any, clients: Clients) -> None:
-        self.reactor = reactor
-        self.clients = clients
-        self.folder = Files(str(settings.FILES_DIR), defaultType="application/octet-stream")
 
-    @app.handle_errors(Exception)
-    def problem(self, request: Any, failure: Failure) -> bytes | Deferred[bytes]:
-        return problem(request, failure)
+@app.route("/mongo", methods=["GET"])
+async def mongo(request: Request) -> bytes:
+    slug = Doc.model_validate(query(request)).doc.decode()
+    if article := await as_deferred(mongodb.articles.find_one({"slug": slug})):
+        return json(request, article)
+    raise NotFound
 
-    @app.route("/index", methods=["GET"])
-    def index(self, request: IRequest) -> bytes:
-        request.setHeader("Content-Type", "text/plain; charset=utf-8")
-        return b"Hello, World!"
 
-    @app.route("/json", methods=["GET"])
-    def hello(self, request: IRequest) -> bytes:
-        return json(request, {"message": "Hello, World!"})
+@app.route("/notes", methods=["POST"])
+async def create_note(request: Any) -> bytes:
+    body = request.content.read(2**20 + 1)
+    if len(body) > 2**20:
+        raise RequestEntityTooLarge
+    note = {"_id": ObjectId()} | Note.model_validate_json(body).model_dump()
+    await as_deferred(mongodb.notes.insert_one(note))
+    request.setResponseCode(201)
+    request.setHeader("Location", app.url_for(request, "read_note", {"note_id": str(note["_id"])}))
+    return json(request, note)
 
-    @app.route("/mongo", methods=["GET"])
-    async def mongo(self, request: IRequest) -> bytes:
-        slug = Doc.model_validate(query(request)).doc
-        if article := await as_deferred(self.clients.mongodb.articles.find_one({"slug": slug})):
-            return json(request, article)
-        raise NotFound
 
-    @app.route("/notes", methods=["POST"])
-    async def create_note(self, request: IRequest) -> bytes:
-        body = request.content.read(LARGEST_BODY + 1)
-        if len(body) > LARGEST_BODY:
-            raise RequestEntityTooLarge
-        document = {"_id": ObjectId()} | Note.model_validate_json(body).model_dump()
-        await as_deferred(self.clients.mongodb.notes.insert_one(document))
-        location = self.app.url_for(request, "read_note", {"note_id": str(document["_id"])})
-        request.setResponseCode(201)
-        request.setHeader("Location", location)
-        return json(request, document)
+@app.route("/notes/<note_id>", methods=["GET"])
+async def read_note(request: Request, note_id: str) -> bytes:
+    if ObjectId.is_valid(note_id):
+        if note := await as_deferred(mongodb.notes.find_one(ObjectId(note_id))):
+            return json(request, note)
+    raise NotFound
 
-    @app.route("/notes/<note_id>", methods=["GET"])
-    async def read_note(self, request: IRequest, note_id: str) -> bytes:
-        if ObjectId.is_valid(note_id):
-            if note := await as_deferred(self.clients.mongodb.notes.find_one(ObjectId(note_id))):
-                return json(request, note)
-        raise NotFound
 
-    @app.route("/agents", methods=["GET"])
-    async def agents(self, request: IRequest) -> bytes:
-        return json(request, await as_deferred(fetch(self.clients.postgresql, AGENTS)))
+@app.route("/agents", methods=["GET"])
+async def agents(request: Request) -> bytes:
+    return json(request, await as_deferred(fetch(postgresql, AGENTS)))
 
-    @app.route("/files/", branch=True, methods=["GET"], strict_slashes=False)
-    def files(self, request: IRequest) -> Files:
-        return self.folder
 
-    @app.route("/gridfs/<name>", methods=["GET"])
-    async def gridfs(self, request: Request, name: str) -> None:
-        bucket = AsyncGridFSBucket(self.clients.mongodb)
-        try:
-            file = await as_deferred(bucket.open_download_stream_by_name(name))
-        except NoFile as error:
-            raise NotFound from error
-        content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
-        request.setHeader("Content-Type", content_type)
-        request.setHeader("Content-Length", str(file.length))
-        await send(file, request)
+class Files(static.File):
+    childNotFound: Any = nothing.resource()
 
-    @app.route("/sleep", methods=["GET"])
-    async def sleep(self, request: IRequest) -> bytes:
-        ms = Sleep.model_validate(query(request)).ms
-        await deferLater(self.reactor, ms / 1000)
-        return json(request, {"slept_ms": ms})
+    def directoryListing(self) -> Any:
+        return self.childNotFound
 
-    @app.route("/slow_api", methods=["GET"])
-    async def slow_api(self, request: IRequest) -> bytes:
-        wanted = SlowApi.model_validate(query(request))
-        calls = [
-            Deferred.fromCoroutine(self.call(request, number, wanted.ms))
-            for number in range(wanted.calls)
-        ]
-        gathered = gatherResults(calls, consumeErrors=True)
-        try:
-            results = await gathered.addTimeout(wanted.ms / 1000 + 5, self.reactor, late)
-        except FirstError as first:
-            for one in calls:
-                one.cancel()
-            if first.subFailure.check(*UPSTREAM_FAILED):
-                raise BadGateway from first.subFailure.value
-            first.subFailure.raiseException()  # a fault of our own
-        return json(request, {"results": results})
 
-    async def call(self, request: IRequest, number: int, ms: int) -> dict[str, Any]:
-        request_id = request.requestHeaders.getRawHeaders("X-Request-Id", [])
-        response = await treq.get(
-            str(settings.SLOW_API_URL),
-            agent=self.clients.upstream,
-            params={"call": str(number), "ms": str(ms)},
-            headers=Headers({"X-Request-Id": request_id}),
-            allow_redirects=False,
-        )
-        body = await readBody(response)  # of an error, too: the connection is free after it
-        result = orjson.loads(body) if response.code == 200 else None
-        if isinstance(result, dict):
-            return result
-        raise ValueError(f"{response.code}, no JSON object")
+@app.route("/files/", branch=True, methods=["GET"], strict_slashes=False)
+def files(request: Request) -> Files:
+    return Files(str(settings.FILES_DIR), defaultType="application/octet-stream")
+
+
+@app.route("/gridfs/<name>", methods=["GET"])
+async def gridfs(request: Request, name: str) -> None:
+    try:
+        file = await as_deferred(AsyncGridFSBucket(mongodb).open_download_stream_by_name(name))
+    except NoFile as error:
+        raise NotFound from error
+    content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
+    request.setHeader("Content-Type", content_type)
+    request.setHeader("Content-Length", str(file.length))
+    await as_deferred(send(file, request))
+
+
+@implementer(interfaces.IPushProducer)
+class Pace(asyncio.Event):
+    """Set while the client can take more."""
+
+    pauseProducing = asyncio.Event.clear
+    resumeProducing = stopProducing = asyncio.Event.set
+
+
+async def send(file: AsyncGridOut, request: Request) -> None:
+    request.registerProducer(pace := Pace(), True)
+    pace.set()
+    try:
+        async with file:
+            while chunk := await file.readchunk():
+                request.write(chunk)
+                await pace.wait()
+    finally:
+        if request.channel:  # the client is there
+            request.unregisterProducer()
+
+
+@app.route("/sleep", methods=["GET"])
+async def sleep(request: Request) -> bytes:
+    ms = Sleep.model_validate(query(request)).ms
+    await task.deferLater(reactor, ms / 1000)
+    return json(request, {"slept_ms": ms})
+
+
+@app.route("/slow_api", methods=["GET"])
+async def slow_api(request: Request) -> bytes:
+    wanted = SlowApi.model_validate(query(request))
+    calls = [Deferred.fromCoroutine(call(request, n, wanted.ms)) for n in range(wanted.calls)]
+    gathered = gatherResults(calls, consumeErrors=True)
+    try:
+        results = await gathered.addTimeout(wanted.ms / 1000 + 5, reactor, late)
+    except FirstError as first:
+        for one in calls:
+            one.cancel()
+        if first.subFailure.check(*BREAKS):
+            raise BadGateway from first.subFailure.value
+        first.subFailure.raiseException()  # a fault of our own
+    return json(request, {"results": results})
+
+
+async def call(request: Request, number: int, ms: int) -> dict[str, Any]:
+    url, params = str(settings.SLOW_API_URL), {"call": str(number), "ms": str(ms)}
+    headers = Headers({"X-Request-Id": request.requestHeaders.getRawHeaders("X-Request-Id", [])})
+    reply = await treq.get(url, params=params, headers=headers, pool=pool, allow_redirects=False)
+    body = await client.readBody(reply)  # of an error, too: it frees the connection
+    if reply.code == 200 and isinstance(result := orjson.loads(body), dict):
+        return result
+    raise ValueError(f"{reply.code}, no JSON object")
 
 
 def late(result: object, seconds: float) -> NoReturn:

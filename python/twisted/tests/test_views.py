@@ -1,167 +1,175 @@
-import asyncpg
-import orjson
-import pytest
-import pytest_twisted
+import json
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import treq
-from app import settings, views
-from app.databases import as_deferred, postgresql
-from klein import Klein
-from pymongo import AsyncMongoClient
-from pytest_twisted import ensureDeferred
+from bson import ObjectId
+from gridfs import AsyncGridFSBucket, GridFSBucket
+from pymongo import MongoClient
+from treq.testing import RequestTraversalAgent, StringStubbingResource
 from twisted.internet import reactor
-from twisted.internet.endpoints import TCP4ServerEndpoint
+from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.endpoints import serverFromString
+from twisted.logger import LogEvent, LogLevel, capturedLogs, formatEvent
+from twisted.trial.unittest import TestCase
+from twisted.web.iweb import IResponse
 from twisted.web.server import Site
+from twisted.web.test.requesthelper import DummyRequest
+
+from app import views
+from app.databases import AGENTS, Clients, as_deferred
+from app.files import send
+from app.settings import settings
+from app.views import Views
 
 
-@pytest.fixture
-def serve(request):
-    """Serve an application on a free port, and say where."""
+class ViewsTest(TestCase):
+    """On a real port: treq.testing's client of resources does not wait for a database."""
 
-    async def serve(app):
-        endpoint = TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1")
-        port = await endpoint.listen(Site(app.resource()))
-        request.addfinalizer(lambda: pytest_twisted.blockon(port.stopListening()))
-        return f"http://127.0.0.1:{port.getHost().port}"
+    async def setUp(self) -> None:  # type: ignore[override]
+        self.clients = Clients(reactor)
+        await self.clients.open()
+        self.addCleanup(self.clients.close)
+        endpoint = serverFromString(reactor, "tcp:0:interface=127.0.0.1")
+        port = await endpoint.listen(Site(Views(reactor, self.clients).app.resource()))
+        self.addCleanup(port.stopListening)
+        self.url = f"http://127.0.0.1:{port.getHost().port}"
+        mongodb = MongoClient[dict[str, Any]](settings.MONGODB_URL)
+        self.addCleanup(mongodb.close)
+        self.database = mongodb.get_default_database("refservers")
 
-    return serve
+    async def get(self, target: str, **options: Any) -> Any:
+        return await treq.get(self.url + target, persistent=False, **options)
 
+    async def post(self, data: bytes, **options: Any) -> Any:
+        return await treq.post(f"{self.url}/notes", data=data, persistent=False, **options)
 
-@pytest_twisted.async_fixture
-async def get(serve):
-    await as_deferred(postgresql)
-    url = await serve(views.app)
-    return lambda target, **options: treq.get(url + target, **options)
+    def assert_is(self, response: IResponse, status: int, content_type: str) -> None:
+        self.assertEqual(response.code, status)
+        self.assertEqual(response.headers.getRawHeaders("Content-Type"), [content_type])
 
+    async def assert_problem(self, response: Any, status: int, title: str) -> None:
+        self.assert_is(response, status, "application/problem+json")
+        problem = await response.json()
+        errors = problem.pop("errors", []) if status == 400 else []
+        expected = {"type": "about:blank", "title": title, "status": status}
+        self.assertEqual(list(problem.items()), list(expected.items()))
+        for error in errors:
+            self.assertLessEqual({"type", "loc", "msg"}, error.keys())
 
-def content_type(response):
-    return response.headers.getRawHeaders("Content-Type")[0]
+    async def test_index(self) -> None:
+        response = await self.get("/index")
+        self.assert_is(response, 200, "text/plain; charset=utf-8")
+        self.assertEqual(await response.text(), "Hello, World!")
 
+    async def test_json(self) -> None:
+        response = await self.get("/json")
+        self.assert_is(response, 200, "application/json")
+        self.assertEqual(await response.text(), '{"message":"Hello, World!"}')
 
-async def assert_problem(response, status, title):
-    assert response.code == status
-    assert content_type(response) == "application/problem+json"
-    problem = await response.json()
-    assert problem["title"] == title
-    assert problem["status"] == status
+    async def test_mongo(self) -> None:
+        response = await self.get("/mongo?doc=big")
+        self.assert_is(response, 200, "application/json")
+        article = await response.json()
+        self.assertEqual(article["slug"], "big")
+        self.assertEqual(len(article["_id"]), 24)
 
+    async def test_note(self) -> None:
+        text = '"\\ud83d\\ude00é"'
+        response = await self.post(f'{{"title":{text},"text":""}}'.encode())
+        self.assert_is(response, 201, "application/json")
+        [location] = response.headers.getRawHeaders("Location")
+        note_id = location.removeprefix("/notes/")
+        note = await response.text()
+        self.assertEqual(note, f'{{"_id":"{note_id}","title":"😀é","text":""}}')
+        response = await self.get(location)
+        self.assert_is(response, 200, "application/json")
+        self.assertEqual(await response.text(), note)
+        stored = self.database.notes.find_one_and_delete({"_id": ObjectId(note_id)})
+        self.assertEqual(stored, {"_id": ObjectId(note_id), "title": "😀é", "text": ""})
 
-@ensureDeferred
-async def test_index(get):
-    response = await get("/index")
-    assert response.code == 200
-    assert content_type(response) == "text/plain; charset=utf-8"
-    assert await response.text() == "Hello, World!"
+    async def test_unknown_note(self) -> None:
+        for note_id in ("0" * 24, "unknown"):
+            await self.assert_problem(await self.get(f"/notes/{note_id}"), 404, "Not Found")
 
+    async def test_refused_note(self) -> None:
+        notes = self.database.notes.count_documents({})
+        for text in (
+            "",
+            "{",
+            "[]",
+            '{"title":"a"}',
+            '{"title":"","text":""}',
+            '{"title":1,"text":""}',
+            '{"title":"a","text":null}',
+            '{"title":"\\ud800","text":""}',
+            json.dumps({"title": "a" * 201, "text": ""}),
+            json.dumps({"title": "a", "text": "a" * 10_001}),
+            "[" * 100_000,
+        ):
+            await self.assert_problem(await self.post(text.encode()), 400, "Bad Request")
+        self.assertEqual(self.database.notes.count_documents({}), notes)
 
-@ensureDeferred
-async def test_json(get):
-    response = await get("/json")
-    assert response.code == 200
-    assert content_type(response) == "application/json"
-    assert await response.text() == '{"message":"Hello, World!"}'
+    async def test_too_large_note(self) -> None:
+        response = await self.post(b"a" * (2**20 + 1))
+        await self.assert_problem(response, 413, "Request Entity Too Large")
 
+    async def test_agents(self) -> None:
+        response = await self.get("/agents")
+        self.assert_is(response, 200, "application/json")
+        agents = await response.json()
+        self.assertEqual(len(agents), 50)
+        self.assertEqual(agents, sorted(agents, key=lambda agent: agent["number"]))
+        self.assertEqual(agents[0]["status"], "offline")
 
-@ensureDeferred
-async def test_mongo(get):
-    response = await get("/mongo?doc=big")
-    assert response.code == 200
-    article = await response.json()
-    assert article["slug"] == "big"
-    assert len(article["_id"]) == 24
+    async def test_file(self) -> None:
+        response = await self.get("/files/photo.jpg")
+        self.assert_is(response, 200, "image/jpeg")
+        photo = (settings.FILES_DIR / "photo.jpg").read_bytes()
+        self.assertEqual(await response.content(), photo)
 
+    async def test_missing_file(self) -> None:
+        for name in ("missing.jpg", "", "..%2Fagents.sql", "%2Fetc%2Fpasswd"):
+            await self.assert_problem(await self.get(f"/files/{name}"), 404, "Not Found")
 
-@ensureDeferred
-async def test_agents(get):
-    response = await get("/agents")
-    assert response.code == 200
-    agents = await response.json()
-    assert len(agents) == 50
-    assert agents == sorted(agents, key=lambda agent: agent["number"])
-    assert agents[0]["status"] == "offline"
+    async def test_gridfs(self) -> None:
+        response = await self.get("/gridfs/photo.jpg")
+        self.assert_is(response, 200, "image/jpeg")
+        with GridFSBucket(self.database).open_download_stream_by_name("photo.jpg") as stored:
+            self.assertEqual(await response.content(), stored.read())
 
+    async def test_gridfs_without_metadata(self) -> None:
+        bucket = GridFSBucket(self.database)
+        self.addCleanup(bucket.delete, bucket.upload_from_stream("tests-bare", b"a" * 300_000))
+        response = await self.get("/gridfs/tests-bare")
+        self.assert_is(response, 200, "application/octet-stream")
+        self.assertEqual(await response.content(), b"a" * 300_000)
 
-@ensureDeferred
-async def test_file(get):
-    response = await get("/files/photo.jpg")
-    assert response.code == 200
-    assert content_type(response) == "image/jpeg"
-    assert await response.content() == (settings.FILES_DIR / "photo.jpg").read_bytes()
+    async def test_gridfs_waits_for_its_client(self) -> None:
+        """A chunk is written when the one before has been read; the file is closed at the end."""
+        bucket = GridFSBucket(self.database)
+        self.addCleanup(bucket.delete, bucket.upload_from_stream("tests-slow", b"a" * 600_000))
+        stored = AsyncGridFSBucket(self.clients.mongodb).open_download_stream_by_name("tests-slow")
+        file = await as_deferred(stored)
+        request = SlowClient()
+        sent = Deferred.fromCoroutine(send(file, request))
+        for written in (1, 2, 3):
+            await request.wrote
+            self.assertEqual(len(request.written), written)
+            self.assertNoResult(sent)
+            request.reads()
+        await sent
+        self.assertTrue(file.closed)
 
-
-MISSING = ["/files/missing.jpg", "/files/..%2F..%2Fetc%2Fpasswd", "/gridfs/missing.jpg"]
-
-
-@pytest.mark.parametrize("target", MISSING)
-@ensureDeferred
-async def test_missing_file(get, target):
-    await assert_problem(await get(target), 404, "Not Found")
-
-
-@ensureDeferred
-async def test_gridfs(get):
-    response = await get("/gridfs/photo.jpg")
-    assert response.code == 200
-    assert content_type(response) == "image/jpeg"
-    assert response.length == len(await response.content())
-
-
-@ensureDeferred
-async def test_sleep(get):
-    response = await get("/sleep?ms=20")
-    assert response.code == 200
-    assert await response.json() == {"slept_ms": 20}
-
-
-@pytest.mark.parametrize("target", ["/sleep?ms=soon", "/slow_api?calls=51", "/mongo?doc=medium"])
-@ensureDeferred
-async def test_bad_parameter(get, target):
-    await assert_problem(await get(target), 400, "Bad Request")
-
-
-@ensureDeferred
-async def test_slow_api(get, serve, monkeypatch):
-    upstream = Klein()
-
-    @upstream.route("/")
-    def answer(request):
-        call = int(request.args[b"call"][0])
-        return orjson.dumps({"call": call, "name": request.getHeader("X-Request-Id")})
-
-    monkeypatch.setattr(settings, "SLOW_API_URL", await serve(upstream))
-    response = await get("/slow_api?calls=2&ms=10", headers={"X-Request-Id": "a"})
-    assert response.code == 200
-    assert await response.json() == {
-        "results": [{"call": 0, "name": "a"}, {"call": 1, "name": "a"}]
-    }
-
-
-@ensureDeferred
-async def test_slow_api_fails(get, serve, monkeypatch):
-    monkeypatch.setattr(settings, "SLOW_API_URL", await serve(Klein()))  # knows no path
-    await assert_problem(await get("/slow_api?calls=2&ms=10"), 502, "Bad Gateway")
-
-
-@ensureDeferred
-async def test_unknown_path(get):
-    await assert_problem(await get("/unknown"), 404, "Not Found")
-
-
-@ensureDeferred
-async def test_mistake(get, monkeypatch):
-    monkeypatch.setattr(views, "AGENTS", "SELECT * FROM unknown")
-    await assert_problem(await get("/agents"), 500, "Internal Server Error")
-
-
-@pytest.mark.parametrize("target", ["/mongo", "/gridfs/photo.jpg"])
-@ensureDeferred
-async def test_mongodb_is_away(get, monkeypatch, target):
-    client = AsyncMongoClient("mongodb://127.0.0.1:1", serverSelectionTimeoutMS=100)
-    monkeypatch.setattr(views, "mongodb", client.refservers)
-    await assert_problem(await get(target), 503, "Service Unavailable")
-
-
-@ensureDeferred
-async def test_postgresql_is_away(get, monkeypatch):
-    pool = await as_deferred(asyncpg.create_pool("postgresql://127.0.0.1:1/", min_size=0))
-    monkeypatch.setattr(views, "postgresql", pool)
-    await assert_problem(await get("/agents"), 503, "Service Unavailable")
+    async def test_gridfs_is_closed_when_the_client_leaves(self) -> None:
+        stored = AsyncGridFSBucket(self.clients.mongodb).open_download_stream_by_name("photo.jpg")
+        file = await as_deferred(stored)
+        request = SlowClient()
+        sent = Deferred.fromCoroutine(send(file, request))
+        await request.wrote
+        request.producer.stopProducing()
+        sent.cancel()
+        self.failureResultOf(sent)
+        self.assertTrue(file.closed)
