@@ -24,6 +24,7 @@ BREAKS = (error.ConnectError, error.ConnectionClosed, client.ResponseFailed, Val
 
 app, nothing = Klein(), Klein()
 app.handle_errors(problem)
+app.url_map.merge_slashes = False  # no redirects
 nothing.handle_errors(problem)
 dumps = partial(orjson.dumps, default=str)  # str writes an ObjectId
 pool = client.HTTPConnectionPool(reactor)
@@ -173,7 +174,7 @@ async def call(request: Request, number: int, ms: int) -> dict[str, Any]:
     url, params = str(settings.SLOW_API_URL), {"call": str(number), "ms": str(ms)}
     headers = Headers({"X-Request-Id": request.requestHeaders.getRawHeaders("X-Request-Id", [])})
     reply = await treq.get(url, params=params, headers=headers, pool=pool, allow_redirects=False)
-    body = await client.readBody(reply)  # of an error, too: it frees the connection
+    body = await reply.content()  # of an error, too: it frees the connection
     if reply.code == 200 and isinstance(result := orjson.loads(body), dict):
         return result
     raise ValueError(f"{reply.code}, no JSON object")
