@@ -1,11 +1,12 @@
 import asyncio
 from collections.abc import Awaitable
-from typing import Any
+from typing import Any, NoReturn
 
 import asyncpg
 from pymongo import AsyncMongoClient
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
 
 from app.settings import settings
 
@@ -27,7 +28,12 @@ postgresql = asyncpg.create_pool(
 
 def as_deferred(awaitable: Awaitable[Any]) -> Deferred[Any]:
     """Let Twisted's coroutines await the drivers, which are asyncio's."""
-    return Deferred.fromFuture(asyncio.ensure_future(awaitable))
+    return Deferred.fromFuture(asyncio.ensure_future(awaitable)).addErrback(cancelled)
+
+
+def cancelled(failure: Failure) -> NoReturn:
+    failure.trap(asyncio.CancelledError)
+    raise CancelledError from failure.value
 
 
 async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, Any]]:
