@@ -9,7 +9,7 @@ from gridfs import AsyncGridFSBucket, AsyncGridOut, NoFile
 from klein import Klein
 from pydantic import BaseModel, Field
 from twisted.internet import error, interfaces, reactor, task
-from twisted.internet.defer import Deferred, FirstError, gatherResults
+from twisted.internet.defer import CancelledError, Deferred, FirstError, gatherResults
 from twisted.web import client, static
 from twisted.web.http_headers import Headers
 from twisted.web.server import Request
@@ -164,6 +164,8 @@ async def slow_api(request: Request) -> bytes:
     except FirstError as first:
         for one in calls:
             one.cancel()
+        if not request.channel:  # the client has left
+            raise CancelledError from first
         if first.subFailure.check(*BREAKS):
             raise BadGateway from first.subFailure.value
         first.subFailure.raiseException()  # a fault of our own
