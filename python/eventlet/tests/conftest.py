@@ -3,14 +3,21 @@ import eventlet
 eventlet.monkey_patch()
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+from eventlet import wsgi
+from eventlet.greenthread import GreenThread
 from gridfs import GridFSBucket
+from werkzeug import Request, Response
 from werkzeug.test import Client
 
 from app.application import application
 from app.databases import mongodb
+from app.settings import settings
+
+View = Callable[[Request], Response]
+Upstream = Callable[[View], None]
 
 
 @pytest.fixture(scope="session")
@@ -18,9 +25,21 @@ def client() -> Client:
     return Client(application)
 
 
-@pytest.fixture(scope="session")
-def httpserver_listen_address() -> tuple[str, int]:
-    return "127.0.0.1", 0
+@pytest.fixture
+def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    """Serves a view as the upstream."""
+    servers: list[GreenThread] = []
+
+    def start(view: View) -> None:
+        listener = eventlet.listen(("127.0.0.1", 0))
+        site = Request.application(view)
+        servers.append(eventlet.spawn(wsgi.server, listener, site, log_output=False))
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        monkeypatch.setattr(settings, "SLOW_API_URL", url)
+
+    yield start
+    for server in servers:
+        server.kill()
 
 
 @pytest.fixture

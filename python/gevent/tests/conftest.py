@@ -3,14 +3,20 @@ from gevent import monkey
 monkey.patch_all()
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+from gevent.pywsgi import WSGIServer
 from gridfs import GridFSBucket
+from werkzeug import Request, Response
 from werkzeug.test import Client
 
 from app.application import application
 from app.databases import mongodb, postgresql
+from app.settings import settings
+
+View = Callable[[Request], Response]
+Upstream = Callable[[View], None]
 
 
 @pytest.fixture(scope="session")
@@ -19,9 +25,21 @@ def client() -> Iterator[Client]:
         yield Client(application)
 
 
-@pytest.fixture(scope="session")
-def httpserver_listen_address() -> tuple[str, int]:
-    return "127.0.0.1", 0
+@pytest.fixture
+def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    """Serves a view as the upstream."""
+    servers: list[WSGIServer] = []
+
+    def start(view: View) -> None:
+        server = WSGIServer(("127.0.0.1", 0), Request.application(view), log=None)
+        server.start()
+        servers.append(server)
+        url = f"http://127.0.0.1:{server.server_port}/"
+        monkeypatch.setattr(settings, "SLOW_API_URL", url)
+
+    yield start
+    for server in servers:
+        server.stop()
 
 
 @pytest.fixture

@@ -129,7 +129,6 @@ def test_requests(unused_tcp_port: int, tmp_path: Path, bare_file: str) -> None:
         assert server.send("GET", f"/notes/{note_id}") == (200, note)
         assert mongodb.notes.delete_one({"_id": ObjectId(note_id)}).deleted_count == 1
         assert server.send("POST", "/notes", b'{"title":"","text":""}')[0] == 400
-        assert server.send("POST", "/notes", [b"a" * 2**19] * 3)[0] == 413
 
         for name in ("../server.toml", "..%2Fserver.toml", "%2Fetc%2Fpasswd"):
             assert server.send("GET", f"/files/{name}")[0] == 404
@@ -139,9 +138,10 @@ def test_requests(unused_tcp_port: int, tmp_path: Path, bare_file: str) -> None:
         with pytest.raises(http.client.IncompleteRead) as cut:
             server.send("GET", f"/gridfs/{bare_file}")
         assert cut.value.partial.strip(b"a") == b""
+        assert "CorruptGridFile: " in server.log.read_text()
         mongodb.fs.chunks.delete_one({"files_id": file["_id"], "n": 0})
         status, body = server.send("GET", f"/gridfs/{bare_file}")
         assert status == 500
         assert b"Traceback" not in body
-        assert server.log.read_text().count("CorruptGridFile: ") == 2
+        assert f"'/gridfs/{bare_file}': CorruptGridFile: " in server.log.read_text()
         assert server.send("GET", "/index")[0] == 200
