@@ -30,6 +30,7 @@ postgresql = ConnectionPool(
     min_size=0,
     max_size=settings.DATABASE_POOL_SIZE,
     timeout=3,
+    check=ConnectionPool.check_connection,
     reconnect_timeout=3,
     open=False,
 )
