@@ -20,7 +20,6 @@ from spec.content import (
 )
 from spec.endpoints import ENDPOINTS, SETTINGS, Endpoint, Part, Source, part_of
 from spec.expected import JSON, PROBLEM, TEXT, Expected, expected
-from spec.images import image, write_images
 
 __all__ = [
     "AGENTS_QUERY",
@@ -43,7 +42,6 @@ __all__ = [
     "content_type",
     "expected",
     "files",
-    "image",
     "json_body",
     "notes",
     "openapi",
@@ -51,5 +49,4 @@ __all__ = [
     "problem",
     "revisions",
     "upstream_result",
-    "write_images",
 ]

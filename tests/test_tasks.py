@@ -170,14 +170,3 @@ def test_a_taken_port(tmp_path: Path) -> None:
         done = run("serve", "tornado", env={"PORT": str(port)})
     assert done.returncode == 2
     assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
-
-
-def test_images_are_reproducible_and_resumed(tmp_path: Path) -> None:
-    done = run("images", "20", "--seed", "7")
-    folder = Path(done.stdout.strip())
-    assert folder == ROOT / ".run" / "images" / "20-7"
-    first = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert len(first) == 20
-    (folder / "00003.png").unlink()
-    run("images", "20", "--seed", "7")
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
