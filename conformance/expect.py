@@ -1,13 +1,15 @@
 """Comparisons whose failures show the expected and the actual value, and repeat the request."""
 
 import json
-from collections.abc import Container
 
 import spec
 from conformance.http import Response
+from conformance.proxy import Proxy
+from conformance.subject import Controlled
 from spec import Expected, media_types
 
 _SHOWN = 300
+_REQUESTS = 10
 
 
 class Mismatch(AssertionError):
@@ -41,12 +43,6 @@ def same(what: str, expected: object, got: object, response: Response) -> None:
         raise Mismatch(what, expected, got, response)
 
 
-def one_of(what: str, expected: Container[object], got: object, response: Response) -> None:
-    """Fail unless ``got`` is among ``expected``."""
-    if got not in expected:
-        raise Mismatch(what, f"one of {expected}", got, response)
-
-
 def holds(what: str, expected: str, truth: bool, got: object, response: Response) -> None:
     """Fail unless ``truth``; ``expected`` describes it."""
     if not truth:
@@ -71,10 +67,24 @@ def right(response: Response) -> None:
 
 def problem(response: Response, *statuses: int) -> None:
     """Fail unless the response is the contract's problem for one of these statuses."""
-    one_of("status", statuses, response.status, response)
+    if response.status not in statuses:
+        expected = " or ".join(map(str, statuses))
+        raise Mismatch("status", expected, response.status, response)
     detail = response.status not in (404, 405)
     body = spec.problem(response.status).replace(*_RENAMED)
     answer(response, Expected(response.status, spec.PROBLEM, body, detail))
+
+
+def reads_each_time(controlled: Controlled, target: str, database: Proxy, least: int) -> None:
+    """Fail unless each request for ``target`` brings ``least`` bytes from the database."""
+    controlled.ask(target)
+    before = database.received
+    for _ in range(_REQUESTS):
+        response = controlled.ask(target)
+    read = database.received - before
+    if read < _REQUESTS * least:
+        expected = f"at least {_REQUESTS * least} bytes from the database for {_REQUESTS} requests"
+        raise Mismatch("caching", expected, f"{read} bytes", response)
 
 
 def without_extras(response: Response) -> bytes:

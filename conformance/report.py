@@ -1,4 +1,4 @@
-"""Shows verdicts: a table with the failures, JSON, JUnit XML."""
+"""Shows verdicts: a table with the failures, or JSON."""
 
 import json
 import textwrap
@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from pathlib import Path
-from xml.etree import ElementTree
 
 from rich.console import Console
 from rich.table import Table
@@ -16,7 +14,6 @@ from rich.text import Text
 from conformance.causes import Cause, causes, lacking, part_asked
 from conformance.verdict import Check, Verdict
 from harness.hints import listed
-from harness.writing import write_whole
 from spec.behaviours import questions
 
 _SCREEN = 30
@@ -216,42 +213,3 @@ def _unrecorded(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
 def as_json(verdicts: Sequence[Verdict]) -> str:
     """Everything, for machines."""
     return json.dumps([one.as_dict() for one in verdicts], indent=2, ensure_ascii=False)
-
-
-def write_junit(verdicts: Sequence[Verdict], path: Path) -> None:
-    """The checks as JUnit XML: a suite per server, a case per check."""
-    root = ElementTree.Element("testsuites")
-    for verdict in verdicts:
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=verdict.target,
-            tests=str(len(verdict.checks)),
-            failures=str(len(verdict.failures)),
-            skipped=str(sum(check.outcome == "skipped" for check in verdict.checks)),
-            errors=str(int(bool(verdict.error))),
-        )
-        for check in verdict.checks:
-            case = ElementTree.SubElement(
-                suite,
-                "testcase",
-                classname=f"{verdict.target}.{check.part}",
-                name=check.name,
-                time=f"{check.seconds:.3f}",
-            )
-            if check.outcome == "skipped":
-                ElementTree.SubElement(case, "skipped", message=check.message)
-            elif check.outcome == "failed":
-                failure = ElementTree.SubElement(case, "failure", message=check.message)
-                failure.text = f"{check.message}\n{check.repeat}"
-        for change in verdict.changes:
-            name = f"behaviour {change.question}"
-            case = ElementTree.SubElement(suite, "testcase", name=name)
-            message = f"recorded {change.recorded}, seen {change.seen}"
-            ElementTree.SubElement(case, "failure", message=message)
-        if verdict.error:
-            case = ElementTree.SubElement(suite, "testcase", name="the suite itself")
-            ElementTree.SubElement(case, "error", message=verdict.error)
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode")
-    write_whole(path, f"<?xml version='1.0' encoding='utf-8'?>\n{text}\n")

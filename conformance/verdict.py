@@ -179,11 +179,6 @@ def keep(target: Target, verdict: Verdict) -> None:
     write_whole(_path(target), json.dumps(verdict.as_dict(), indent=2, ensure_ascii=False))
 
 
-def has_passed(target: Target) -> bool:
-    """Whether the current state of the target has passed."""
-    return passed_as(target) is not None
-
-
 def passed_as(target: Target) -> str | None:
     """The fingerprint of the target if its current state has passed, else None."""
     path = _path(target)

@@ -1,6 +1,5 @@
 """Writes files atomically."""
 
-import errno
 import os
 import stat
 import tempfile
@@ -17,13 +16,6 @@ def write_whole(path: Path, text: str) -> None:
     except OSError as error:
         error.filename = str(path)
         raise
-
-
-def prepare_file(path: Path) -> None:
-    """Create the parent folder of a file to write; refuses a path that is a folder."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    path.parent.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager

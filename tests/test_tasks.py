@@ -143,8 +143,8 @@ def test_a_killed_keeper_is_replaced(tmp_path: Path) -> None:
         (("serve", "tornado"), {"FILES_DIR": "/nonexistent"}, "FILES_DIR must be a folder"),
         (("serve", "all"), {}, "give one server, not all"),
         (("conform", "127.0.0.1:8000"), {}, "did you mean http://127.0.0.1:8000?"),
-        (("conform", "nginx", "--junit", "/etc/passwd/file.xml"), {}, "/etc/passwd"),
-        (("conform", "nginx", "--junit", "/tmp"), {}, "/tmp: Is a directory"),
+        (("behaviours", "nginx", "--page", "/etc/passwd/file.html"), {}, "/etc/passwd"),
+        (("behaviours", "nginx", "--page", "/tmp"), {}, "/tmp: Is a directory"),
         (("new", "tornado", "."), {}, "new or empty"),
     ],
 )

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 from conformance.expect import holds, problem, right, same
-from conformance.faults import catches
 from conformance.http import Response
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled
 from harness.processes import wait_until
 

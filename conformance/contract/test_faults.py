@@ -7,8 +7,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from conformance.expect import problem
-from conformance.faults import catches
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled
 
 pytestmark = [control, serves("mongo", "agents", "gridfs")]

@@ -4,9 +4,8 @@ import pytest
 
 from conformance.corpus import corpus
 from conformance.expect import answer, right, same
-from conformance.faults import catches
 from conformance.http import Request
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import SECRET, Controlled, Subject, fresh_name
 from spec import Expected
 

@@ -7,10 +7,9 @@ import re
 import pytest
 
 from conformance.expect import right
-from conformance.faults import catches
 from conformance.hostile import AMBIGUOUS, BROKEN, ambiguous
 from conformance.http import Request
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled
 
 pytestmark = control

@@ -11,12 +11,10 @@ import pytest
 from pymongo.database import Database
 
 import spec
-from conformance.caching import reads_each_time
 from conformance.corpus import corpus
-from conformance.expect import answer, right, same
-from conformance.faults import catches
+from conformance.expect import answer, reads_each_time, right, same
 from conformance.http import Request
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, Subject, fresh_name
 from harness.processes import wait_until
 from spec import Expected

@@ -3,9 +3,8 @@
 import pytest
 
 from conformance.expect import right
-from conformance.faults import catches
 from conformance.http import Request
-from conformance.needs import each_endpoint
+from conformance.marks import catches, each_endpoint
 from conformance.subject import Subject
 
 

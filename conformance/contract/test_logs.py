@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.expect import problem, right
-from conformance.faults import catches
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled
 from harness.processes import wait_until
 

@@ -6,8 +6,7 @@ import uuid
 
 import spec
 from conformance.expect import holds
-from conformance.faults import catches
-from conformance.needs import control, each_endpoint, serves
+from conformance.marks import catches, control, each_endpoint, serves
 from conformance.subject import Controlled, Subject
 
 METHODS = ("POST", "PUT", "PATCH", "DELETE", "BREW")

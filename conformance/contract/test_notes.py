@@ -15,9 +15,8 @@ from pymongo.collection import Collection
 import spec
 from conformance.corpus import corpus
 from conformance.expect import answer, holds, problem, right, same
-from conformance.faults import catches
 from conformance.http import Connection, Request, Response
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, Subject
 from harness.processes import wait_until
 from spec import Expected

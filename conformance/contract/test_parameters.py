@@ -4,8 +4,7 @@ import pytest
 
 from conformance.corpus import corpus
 from conformance.expect import right
-from conformance.faults import catches
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Subject
 
 

@@ -11,9 +11,8 @@ import psutil
 import pytest
 
 from conformance.expect import holds, right, same
-from conformance.faults import catches
 from conformance.http import Request
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, Start
 from harness.catalog import Server
 from harness.ports import accepts, answers, free_port

@@ -12,8 +12,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 import spec
-from conformance.faults import catches
-from conformance.needs import control
+from conformance.marks import catches, control
 from conformance.subject import Subject
 
 LONGEST = 1

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.expect import holds, problem, right, same
-from conformance.faults import catches
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled
 
 pytestmark = [serves("slow_api"), control]
