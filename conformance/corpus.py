@@ -33,7 +33,6 @@ class Fingerprint:
     """A hash of responses as they were received."""
 
     def __init__(self) -> None:
-        """Start without a response."""
         self._digest = hashlib.sha256()
 
     def add(self, exchange: Exchange, response: Response) -> None:

@@ -16,7 +16,6 @@ class Mismatch(AssertionError):
     """A response differs from the contract."""
 
     def __init__(self, what: str, expected: object, got: object, response: Response) -> None:
-        """Name the part of ``response`` that differs."""
         self.what = what.split(" (")[0]
         self.status, self.request, self.repeat = response.status, response.request, response.repeat
         super().__init__(

@@ -20,7 +20,6 @@ class Proxy:
     """Forwards one loopback port to a database."""
 
     def __init__(self, address: Address) -> None:
-        """Forward to the server at ``address``; listen from :meth:`running` on."""
         self._address = address
         self._loop = asyncio.new_event_loop()
         self._server: asyncio.Server | None = None

@@ -38,7 +38,6 @@ class Examination:
     """The suite on one server."""
 
     def __init__(self, target: str, verdict: Verdict, log: Path, progress: Progress) -> None:
-        """Take a deployment's path or an address, and the verdict to fill in."""
         self.where = ["--target", target]
         self.verdict, self.log, self.progress = verdict, log, progress
         self._total = self._checked = 0

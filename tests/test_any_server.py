@@ -15,8 +15,9 @@ import pytest
 
 from conformance.behaviours.lab import Lab
 from conformance.behaviours.observe import INQUIRIES, ask
-from conformance.behaviours.page import Upload, statuses
+from conformance.behaviours.page import Upload
 from conformance.behaviours.stranger import Stranger, met
+from conformance.http import statuses
 from harness.paths import ROOT
 from harness.ports import free_port
 from harness.processes import wait_until
@@ -169,7 +170,7 @@ def test_a_hidden_request_is_told_from_what_follows_it(catch_all: bool) -> None:
         server = Stranger.at(url, upload.path)
         lab = Lab(server, patience=0.5, page=met(server, upload))
         answers = {
-            id: ask(lab, INQUIRIES[id])[0].answer
+            id: ask(lab, INQUIRIES[id]).answer
             for id in ("length-with-sign", "zero-and-length", "length-and-chunked", "pipelining")
         }
     assert answers == {

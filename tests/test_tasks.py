@@ -11,7 +11,7 @@ import pytest
 
 import spec
 from harness.locks import is_locked
-from harness.paths import ROOT, RUN
+from harness.paths import RUN
 from harness.ports import accepts, free_port
 from harness.processes import wait_until
 from tests.tasks import descendants, listeners, remaining, run, started

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from functools import partial
 
 from conformance import memory
-from conformance.behaviours.connection import CLOSES, INDEX, connect, keeps_alive, read_until, send
+from conformance.behaviours.connection import CLOSES, INDEX, connect, keeps_alive, send
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed, Connection, Garbled, Request, Silence
 
@@ -42,7 +42,7 @@ _NOISE = 3.0
 
 def _crowd(sent: bytes, count: int | None, lab: Lab) -> str:
     """By default ten more than there are threads; up to three attempts, for a busy machine."""
-    count = count or int(lab.controlled.process.environment["THREADS"]) + 10
+    count = count or int(lab.controlled.environment["THREADS"]) + 10
     for _ in range(3):
         took = _response_time(lab, sent, count)
         if not _QUICK < took < _NOISE:
@@ -75,7 +75,7 @@ for _id, _sent, _count in (
     ("silent-connections", b"", None),
     ("1000-connections", b"", 1000),
 ):
-    asks(_id, "text", lane="alone", control=True)(partial(_crowd, _sent, _count))
+    asks(_id, "text", lane="alone")(partial(_crowd, _sent, _count))
 
 
 # Clients that take their time
@@ -130,9 +130,9 @@ def endless_head(lab: Lab) -> str:
             return "waits"
         except OSError:
             pass
-        raw, ended = read_until(connection, lambda raw: b"\r\n" in raw)
+        raw, ended = connection.read_until(lambda raw: b"\r\n" in raw)
     return "refused" if raw else "closed" if ended else "read"
 
 
 for _id, _target in (("refused-body-memory", "/index"), ("body-memory", "/notes")):
-    asks(_id, "notes", lane="alone", control=True)(partial(memory.of_body, _target))
+    asks(_id, "notes", lane="alone")(partial(memory.of_body, _target))

@@ -4,7 +4,7 @@ import contextlib
 import re
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 import spec
@@ -46,26 +46,6 @@ def send(connection: Connection, data: bytes) -> None:
         connection.send(data)
 
 
-def read_until(connection: Connection, enough: Callable[[bytes], object]) -> tuple[bytes, bool]:
-    """Read until it is enough; also return whether the connection ended before that.
-
-    Reading also stops on silence, and after a minute in any case.
-    """
-    until = time.monotonic() + 60
-    raw = b""
-    while not enough(raw) and time.monotonic() < until:
-        try:
-            piece = connection.socket.recv(1 << 16)
-        except TimeoutError:
-            return raw, False
-        except ConnectionResetError:
-            piece = b""
-        if not piece:
-            return raw, True
-        raw += piece
-    return raw, False
-
-
 def keeps_alive(lab: Lab) -> bool:
     """Whether a connection carries a second request, if both are correct."""
     with connect(lab) as connection:
@@ -87,7 +67,7 @@ def says_close(response: Response) -> bool:
 def _status(connection: Connection, data: bytes) -> str:
     """The first status, which may be 1xx; or ``closed`` or ``waits``."""
     send(connection, data)
-    raw, ended = read_until(connection, lambda raw: len(raw) >= len("HTTP/1.1 200"))
+    raw, ended = connection.read_until(lambda raw: len(raw) >= len("HTTP/1.1 200"))
     if not raw:
         return "closed" if ended else "waits"
     line = STATUS.match(raw)

@@ -1,6 +1,5 @@
 """The group `databases`: MongoDB and PostgreSQL that are away, hang or are busy."""
 
-import select
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +12,7 @@ from conformance import address
 from conformance.behaviours.connection import INDEX
 from conformance.behaviours.instance import launched
 from conformance.behaviours.lab import Lab, asks
-from conformance.behaviours.process import FAILED
-from conformance.http import Closed, Connection, Request, Silence
+from conformance.http import FAILED, Closed, Connection, Request, Silence
 from conformance.proxy import Proxy, State
 from conformance.subject import Controlled, Subject
 from harness.processes import wait_until
@@ -169,7 +167,7 @@ def hangs_many(lab: Lab) -> str:
                     served = False
                 if not served:
                     return "not served"
-                before_it = select.select([one.socket for one in waiting], [], [], 0)[0]
+                before_it = any(one.is_readable() for one in waiting)
                 return "served late" if before_it else "served"
 
 

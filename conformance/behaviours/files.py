@@ -282,7 +282,7 @@ def _has_begun(connection: Connection) -> bool:
     return len(connection.socket.recv(_HEAD, socket.MSG_PEEK)) == _HEAD
 
 
-@asks("file-cut-short", "files", lane="alone", control=True)
+@asks("file-cut-short", "files", lane="alone")
 def file_cut_short(lab: Lab) -> str:
     """The file is truncated from 32 MB to 1 MB after the response has begun."""
     file, size = lab.controlled.files / "cut.bin", 32 << 20
@@ -293,7 +293,7 @@ def file_cut_short(lab: Lab) -> str:
         )
 
 
-@asks("file-memory-ten", "files", lane="alone", control=True)
+@asks("file-memory-ten", "files", lane="alone")
 def file_memory(lab: Lab) -> str:
     """Ten clients of a file of 100 MB."""
     return memory.for_ten(lab, _PHOTO, "/files/big.bin")

@@ -38,7 +38,7 @@ def _stored(lab: Lab, content: bytes) -> Iterator[str]:
             bucket.delete(id)
 
 
-@asks("gridfs-memory-ten", "gridfs", lane="alone", control=True)
+@asks("gridfs-memory-ten", "gridfs", lane="alone")
 def gridfs_memory(lab: Lab) -> str:
     """Ten clients of a file of 100 MB."""
     with _stored(lab, bytes(BIG)) as target:

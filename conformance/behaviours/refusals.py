@@ -2,17 +2,18 @@
 
 from functools import partial
 
-from conformance.behaviours.connection import STATUS, connect, read_until, send
+from conformance.behaviours.connection import STATUS, connect, send
 from conformance.behaviours.lab import Lab, asks, worst
-from conformance.behaviours.page import Inapplicable, statuses
+from conformance.behaviours.page import Inapplicable
 from conformance.hostile import BROKEN, SENTINEL
+from conformance.http import statuses
 
 
 def _refusal(data: bytes, lab: Lab) -> str:
     """The fate of a broken request, which a server may take for HTTP/0.9."""
     with connect(lab) as connection:
         send(connection, data)
-        raw, ended = read_until(connection, STATUS.match)
+        raw, ended = connection.read_until(STATUS.match)
         if not raw:
             return "closed" if ended else "waits"
         if not (status := STATUS.match(raw)):
@@ -24,7 +25,7 @@ def _refusal(data: bytes, lab: Lab) -> str:
         if status[1][:1] in (b"4", b"5"):
             return "refused"
         send(connection, SENTINEL)
-        _, ended = read_until(connection, lambda rest: len(statuses(raw + rest)) > 1)
+        _, ended = connection.read_until(lambda rest: len(statuses(raw + rest)) > 1)
         return "served, then closed" if ended else "served"
 
 

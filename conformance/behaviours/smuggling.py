@@ -8,10 +8,11 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-from conformance.behaviours.connection import STATUS, connect, read_until, send
+from conformance.behaviours.connection import STATUS, connect, send
 from conformance.behaviours.lab import Lab, asks, worst
-from conformance.behaviours.page import CONTRACT, statuses
+from conformance.behaviours.page import CONTRACT
 from conformance.hostile import AMBIGUOUS, SENTINEL, ambiguous
+from conformance.http import statuses
 
 _PAUSE = 0.15
 _NO_ENDPOINT = {b"403", b"404", b"405", b"415"}
@@ -53,7 +54,7 @@ def _fate(segments: list[bytes], lab: Lab) -> str:
         for segment in segments:
             send(connection, segment)
             time.sleep(_PAUSE * (segment is not segments[-1]))
-        raw, ended = read_until(connection, lab.page.shows_hidden)
+        raw, ended = connection.read_until(lab.page.shows_hidden)
     if lab.page.shows_hidden(raw):
         return "smuggled"
     if not raw:
@@ -84,7 +85,7 @@ def responses_to_broken_body(lab: Lab) -> str:
             send(connection, head.encode())
             time.sleep(_PAUSE)
             send(connection, b"zz\r\nabc\r\n0\r\n\r\n")
-            raw, _ = read_until(connection, lambda raw: len(STATUS.findall(raw)) > 1)
+            raw, _ = connection.read_until(lambda raw: len(STATUS.findall(raw)) > 1)
         if (count := len(STATUS.findall(raw))) != 1:
             return "two" if count else "none"
     return "one"

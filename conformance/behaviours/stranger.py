@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 from conformance.behaviours.lab import Lab
 from conformance.behaviours.page import Page, Upload
-from conformance.http import TIMEOUT, Connection, Garbled, NoAnswer, Request, Response
+from conformance.http import FAILED, TIMEOUT, Connection, Request, Response
 from conformance.subject import Subject
 from harness.errors import UsageError
 
@@ -27,7 +27,6 @@ class _Readdressed(Connection):
     """A connection on which the contract's addresses are replaced by those of the server."""
 
     def __init__(self, stranger: "Stranger", timeout: float) -> None:
-        """Connect; nothing is sent."""
         super().__init__(stranger.host, stranger.port, timeout)
         self.stranger = stranger
         self.host = stranger.authority.rpartition(":")[0]
@@ -140,7 +139,7 @@ def _get(
     own = {"Host": stranger.authority, "Connection": "close", **(headers or {})}
     try:
         return stranger.ask(path, method, own, body)
-    except (OSError, NoAnswer, Garbled) as error:
+    except FAILED as error:
         why = str(error).replace("\n", ", ")
         url = stranger.url + path
         raise UsageError(f"{url} cannot be asked ({why}): is the server running?") from error
@@ -152,7 +151,7 @@ def at_once(lab: Lab) -> int:
     try:
         held += [lab.server.connect(_QUICK) for _ in range(MOST)]
         held[-1].request(Request(headers=(("Connection", "close"),)))
-    except (OSError, NoAnswer, Garbled):
+    except FAILED:
         return 1
     finally:
         for connection in held:

@@ -1,8 +1,9 @@
 """Starts the server under test and reports the checks' outcomes."""
 
 import signal
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +54,8 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
             emit(event="unstarted", message=str(error))
             pytest.exit("the server does not start", returncode=1)
 
-        def start_another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
-            return start(target, backing, folder, settings)
-
-        yield subject, start_another
-        if (status := subject.process.process.poll()) is not None:
+        yield subject, partial(start, target, backing, folder)
+        if (status := subject.process.poll()) is not None:
             why = f"{target.name} ended unexpectedly during the tests: {ending(status)}"
             emit(event="error", message=why)
 

@@ -15,7 +15,7 @@ pytestmark = [control, serves("mongo", "agents", "gridfs")]
 
 @catches("missing-document-500")
 def test_a_missing_document(lacking: Controlled) -> None:
-    with pymongo.MongoClient[Any](lacking.process.environment["MONGODB_URL"]) as client:
+    with pymongo.MongoClient[Any](lacking.environment["MONGODB_URL"]) as client:
         try:
             client.get_default_database().articles.find_one()
         except OperationFailure as error:

@@ -120,7 +120,7 @@ def _chunks(connection: Connection, body: bytes) -> Response:
 def _in_segments(connection: Connection, request: Request, last: int) -> Response:
     data = request.encode(connection.host)
     connection.send(data[:-last])
-    connection.is_closed_within(0.15)
+    time.sleep(0.15)
     connection.send(data[-last:])
     return connection.receive(request)
 

@@ -13,7 +13,7 @@ import pytest
 from conformance.expect import holds, right, same
 from conformance.http import Request
 from conformance.marks import catches, control, serves
-from conformance.subject import Controlled, Start
+from conformance.subject import Controlled, Start, is_alive
 from harness.catalog import Server
 from harness.ports import accepts, answers, free_port
 from harness.processes import stop, wait_until
@@ -105,22 +105,14 @@ def test_stopping(start_another: Start, number: signal.Signals) -> None:
     with _two_workers(start_another) as server, server.connect() as idle:
         right(idle.request(Request("/index")))
         processes = server.processes()
-        os.kill(server.process.process.pid, number)
+        os.kill(server.process.pid, number)
         try:
-            server.process.process.wait(LATEST)
+            server.process.wait(LATEST)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running {LATEST:.0f} s after {number.name}") from None
-        left = [one for one in psutil.wait_procs(processes, timeout=2)[1] if not _has_ended(one)]
+        left = list(filter(is_alive, psutil.wait_procs(processes, timeout=2)[1]))
         assert not left, f"processes left after {number.name}: {left}"
         assert not accepts(server.host, server.port), "the port is still taken"
-
-
-def _has_ended(process: psutil.Process) -> bool:
-    """Whether it is gone, or a zombie that its new parent has yet to reap."""
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 @catches("workers-ignored", "workers-claimed-none")

@@ -129,10 +129,9 @@ def _ask_all(lab: Lab, inquiries: Sequence[Inquiry], report: Callable[[Observati
             while pending and time.monotonic() < end:
                 done, pending = wait(pending, timeout=1, return_when=FIRST_COMPLETED)
                 for one in done:
-                    for seen in one.result():
-                        report(seen)
-                        bar.update(task, note=seen.id)
-                    bar.advance(task)
+                    seen = one.result()
+                    report(seen)
+                    bar.update(task, advance=1, note=seen.id)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
     if pending:
