@@ -4,15 +4,14 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pymongo
 import pytest
 from bson import ObjectId
 from pymongo.collection import Collection
 
 import spec
+from conformance import stored
 from conformance.corpus import corpus
 from conformance.expect import answer, holds, problem, right, same
 from conformance.http import Connection, Request, Response
@@ -40,12 +39,11 @@ TEXTS = {
 @pytest.fixture
 def notes(controlled: Controlled) -> Iterator[Collection[Any]]:
     """The collection; notes of this run, and of old runs that crashed, are deleted afterwards."""
-    with pymongo.MongoClient[Any](controlled.services.mongodb_url) as client:
-        collection = client.get_default_database().notes
-        yield collection
-        collection.delete_many(_with(RUN))
-        old = ObjectId.from_datetime(datetime.now(UTC) - timedelta(hours=2))
-        collection.delete_many(_with(MARK) | {"_id": {"$lt": old}})
+    with stored.database(controlled) as database:
+        yield database.notes
+        database.notes.delete_many(_with(RUN))
+        old = ObjectId.from_datetime(stored.long_ago())
+        database.notes.delete_many(_with(MARK) | {"_id": {"$lt": old}})
 
 
 def new_mark() -> str:
