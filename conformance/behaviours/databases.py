@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from functools import partial
 
 import spec
-from conformance import address
 from conformance.behaviours.connection import INDEX
 from conformance.behaviours.instance import launched
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import FAILED, Closed, Connection, Request, Silence
-from conformance.proxy import Proxy, State
+from conformance.proxy import Proxy
 from conformance.subject import Controlled, Subject
+from harness.ports import free_port
 from harness.processes import wait_until
 
+# Seconds between the usual timeouts (3, 5, 10, 15 and 30), not close to any of them
 _SOON, _LATEST = 8.0, 12.0
-"""Seconds between the usual timeouts (3, 5, 10, 15 and 30), not close to any of them."""
-_RECOVERY = 10.0
-"""Seconds that a server may take to recover (contract)."""
+_RECOVERY = 10.0  # seconds that a server may take to recover (contract)
 _POOL = 2
 _CROWD = 10 * _POOL
 
@@ -38,27 +37,15 @@ class _Database:
     def proxy(self, server: Controlled) -> Proxy:
         return server.mongodb if self.part == "mongo" else server.postgresql
 
-    @contextmanager
-    def refusing(self, lab: Lab) -> Iterator[Proxy]:
-        """A proxy to it that refuses connections."""
-        services = lab.controlled.services
-        if self.part == "mongo":
-            there = address.mongodb(services.mongodb_url)
-        else:
-            there = address.postgresql(services.database_url)
-        with Proxy(there).running() as proxy:
-            proxy.set("refusing")
-            yield proxy
-
 
 _MONGODB = _Database("mongodb", "mongo", "MONGODB_URL")
 _POSTGRESQL = _Database("postgresql", "agents", "DATABASE_URL")
 
 
-def _status(server: Subject, target: str, timeout: float = _LATEST) -> int | None:
+def _status(server: Subject, target: str) -> int | None:
     """The status of a response; None if none comes in time."""
     try:
-        return server.ask(target, timeout=timeout).status
+        return server.ask(target, timeout=_LATEST).status
     except FAILED:
         return None
 
@@ -72,16 +59,6 @@ def _connected(database: _Database, lab: Lab) -> Iterator[Controlled]:
             server = held.enter_context(lab.start())
             assert _status(server, database.target) == 200, f"{database.target} is not served"
         yield server
-
-
-@contextmanager
-def _while(state: State, database: _Database, server: Controlled) -> Iterator[Proxy]:
-    proxy = database.proxy(server)
-    proxy.set(state)
-    try:
-        yield proxy
-    finally:
-        proxy.set("open")
 
 
 @contextmanager
@@ -99,10 +76,8 @@ def _asking(server: Subject, target: str, count: int = 1) -> Iterator[list[Conne
 
 def _starts(database: _Database, lab: Lab) -> str:
     """Start a server while the database refuses connections."""
-    with (
-        database.refusing(lab) as proxy,
-        launched(lab, **{database.setting: proxy.url}) as server,
-    ):
+    refusing = database.proxy(lab.controlled).address.through(free_port())
+    with launched(lab, **{database.setting: refusing}) as server:
         serves = server.serves()
         status = _status(server, database.target) if serves else None
         if server.has_ended:
@@ -139,7 +114,7 @@ def cut(lab: Lab) -> str:
 def _hangs(database: _Database, lab: Lab) -> str:
     with _connected(database, lab) as server:
         time.sleep(1)  # HikariCP does not test a connection that was used in the last 500 ms
-        with _while("hanging", database, server), server.connect(_SOON) as connection:
+        with database.proxy(server).in_state("hanging"), server.connect(_SOON) as connection:
             try:
                 connection.request(Request(database.target))
             except Silence:
@@ -154,11 +129,11 @@ def hangs_many(lab: Lab) -> str:
     """Half as many requests again as there are threads: is /index answered before them?"""
     with (
         lab.start(THREADS="8", DATABASE_POOL_SIZE=str(_POOL)) as server,
-        _while("hanging", _POSTGRESQL, server) as proxy,
+        server.postgresql.in_state("hanging"),
     ):
-        before = proxy.sent
+        before = server.postgresql.sent
         with _asking(server, _POSTGRESQL.target, 12) as waiting:
-            wait_until(lambda: proxy.sent > before, timeout=lab.patience)
+            wait_until(lambda: server.postgresql.sent > before, timeout=lab.patience)
             time.sleep(0.5)
             with _asking(server, INDEX.target) as (other,):
                 try:

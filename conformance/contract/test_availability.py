@@ -36,13 +36,8 @@ def _ask(controlled: Controlled, target: str) -> tuple[Response, float]:
 def test_an_outage(controlled: Controlled) -> None:
     for target in TARGETS:
         right(controlled.ask(target))
-    controlled.mongodb.set("refusing")
-    controlled.postgresql.set("refusing")
-    try:
+    with controlled.mongodb.in_state("refusing"), controlled.postgresql.in_state("refusing"):
         _are_unavailable(controlled)
-    finally:
-        controlled.mongodb.set("open")
-        controlled.postgresql.set("open")
     _come_back(controlled)
 
 

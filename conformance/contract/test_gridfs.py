@@ -107,11 +107,8 @@ def test_mongodb_leaves_during_a_download(controlled: Controlled, database: Data
     with controlled.connect(timeout=20) as connection:
         connection.send(Request(f"/gridfs/{name}").encode("x"))
         raw = connection.read_some()
-        controlled.mongodb.set("refusing")
-        try:
+        with controlled.mongodb.in_state("refusing"):
             raw += connection.read_raw(15)
-        finally:
-            controlled.mongodb.set("open")
     wait_until(lambda: controlled.ask(PHOTO).status == 200, timeout=10)
     body = raw.partition(b"\r\n\r\n")[2]
     assert content.startswith(body), f"{_differs(content, body)!r} is no part of the file"

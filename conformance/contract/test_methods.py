@@ -1,10 +1,9 @@
 """An endpoint serves the methods that the contract names, and no others."""
 
-import json
-import urllib.request
 import uuid
 
 import spec
+from conformance import upstream
 from conformance.expect import holds
 from conformance.marks import catches, control, each_endpoint, serves
 from conformance.subject import Controlled, Subject
@@ -41,7 +40,5 @@ def test_no_handler_runs(controlled: Controlled) -> None:
     target = spec.ENDPOINTS["slow_api"].example
     for method in METHODS:
         response = controlled.ask(target, method, {"X-Request-Id": request_id})
-    stats = f"{controlled.services.slow_api_url}stats?id={request_id}"
-    with urllib.request.urlopen(stats, timeout=5) as found:
-        calls = json.load(found)["calls"]
+    calls = upstream.stats(controlled, request_id)["calls"]
     holds("calls of the upstream", "0", calls == 0, calls, response)

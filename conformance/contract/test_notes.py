@@ -204,13 +204,9 @@ def test_mongodb_is_away(controlled: Controlled, notes: Collection[Any]) -> None
     """Nothing is stored of a note that got a 503, not even later."""
     mark = new_mark()
     request = post(note(mark, ""))
-    controlled.mongodb.set("refusing")
-    try:
-        with controlled.connect() as connection:
-            response = connection.request(request)
-            problem(response, 503)
-    finally:
-        controlled.mongodb.set("open")
+    with controlled.mongodb.in_state("refusing"), controlled.connect() as connection:
+        response = connection.request(request)
+        problem(response, 503)
     wait_until(lambda: controlled.ask("/mongo").status == 200, timeout=10)
     time.sleep(0.5)  # for what a server may have kept to store later
     left = notes.count_documents(_with(mark))
