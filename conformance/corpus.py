@@ -72,24 +72,24 @@ def _all() -> Iterator[Exchange]:
             yield Exchange(part, target)
 
 
+# Paths without an endpoint
 UNKNOWN_PATHS = (
     *("/", "/nothing", "/indexx", "/inde", "/index/x", "/index.html", "/json/x", "/mongo/small"),
     *("/agents/300", "/sleep/5", "/file/photo.jpg", "/favicon.ico", "/robots.txt", "/admin"),
     *("/.git/config", "/%C3%A9", "/" + "x" * 200),
 )
-"""Paths without an endpoint."""
 
+# Values of ``doc`` that are neither ``small`` nor ``big``
 BAD_DOCS = ("", "Big", "medium", "1", "null", "small%20", "%22big%22", "%7B%22%24ne%22%3A1%7D")
-"""Values of ``doc`` that are neither ``small`` nor ``big``."""
 
+# Ids of no note, most of which are no ids at all
 UNKNOWN_IDS = ("f" * 24, "f" * 23, "f" * 25, "x" * 24, "1", "%C3%A9", "null")
-"""Ids of no note, most of which are no ids at all."""
 
+# Values that are not integers, or outside every parameter's bounds
 NOT_NUMBERS = ("", "abc", "ten", "-1", "1x", "NaN", "null", "99999999999999999999")
-"""Values that are not integers, or outside every parameter's bounds."""
 
+# Names of no file
 MISSING = ("nothing.txt", "PHOTO.JPG", "photo", "photo.jpg.txt", "%C3%A9.txt")
-"""Names of no file."""
 
 
 def _files(part: str) -> Iterator[str]:

@@ -15,20 +15,16 @@ from conformance.subject import Controlled
 
 _MB = 1 << 20
 _CLIENTS = 10
+# Classes that lie well apart: a server that does not stream holds the whole body (100 MB), or
+# batches of 16 MB, as MongoDB sends them
 _CLASSES = {"under 100 MB": 100, "under 800 MB": 800, "more": math.inf}
-"""Classes that lie well apart: a server that does not stream holds the whole body (100 MB), or
-batches of 16 MB, as MongoDB sends them."""
 
-_WARM_UP = 20
-"""Small requests, after which a server has its idle size."""
-_HEAD = 4096
-"""More bytes than a response's head has."""
-_LOOK = 0.1
-"""Seconds between samples of the memory."""
+_WARM_UP = 20  # small requests, after which a server has its idle size
+_HEAD = 4096  # more bytes than a response's head has
+_LOOK = 0.1  # seconds between samples of the memory
+# Seconds without growth or reading after which a server counts as having read all it will
 _STILL = 1.0
-"""Seconds without growth or reading after which a server counts as having read all it will."""
-_PATIENCE = 14.0
-"""Seconds after which sampling ends in any case."""
+_PATIENCE = 14.0  # seconds after which sampling ends in any case
 
 
 def for_ten(lab: Lab, small: str, big: str) -> str:

@@ -16,14 +16,12 @@ from conformance.verdict import Check, Verdict
 from harness.hints import listed
 from spec.behaviours import questions
 
-_SCREEN = 30
-"""Lines of output after which the first failures are shown again."""
-_AGAIN = 4
-"""The most failures that are shown again."""
-_SHORT = 3
-"""The most lines of a message, or of the log, that are shown again."""
+_SCREEN = 30  # lines of output after which the first failures are shown again
+_AGAIN = 4  # the most failures that are shown again
+_SHORT = 3  # the most lines of a message, or of the log, that are shown again
 
-_STYLES = {"risky": "bold red", "slow": "yellow", "plain": "", "good": "green"}
+# Of answers, the worst first
+STYLES = {"risky": "bold red", "slow": "yellow", "plain": "", "good": "green"}
 
 
 def show(verdicts: Sequence[Verdict], console: Console) -> None:
@@ -64,9 +62,8 @@ def _outcome(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
 
 def _failed(verdict: Verdict) -> str:
     many = len(verdict.failures)
-    return (
-        f"{verdict.target} ({many} of {many + _passed(verdict)} checks)" if many else verdict.target
-    )
+    counts = f" ({many} of {many + _passed(verdict)} checks)" if many else ""
+    return verdict.target + counts
 
 
 def _passed(verdict: Verdict) -> int:
@@ -84,17 +81,11 @@ def _required(verdict: Verdict) -> Text:
 def _behaviours(verdict: Verdict) -> Text:
     if not verdict.behaviours:
         return Text("-")
-    risky = _ratings(verdict)["risky"]
-    text = f"{len(verdict.behaviours)}, {risky} risky"
+    ratings = [questions()[id].answers[one].rating for id, one in verdict.behaviours.items()]
+    text = f"{len(ratings)}, {ratings.count('risky')} risky"
     if verdict.changes:
         return Text(f"{text}, {len(verdict.changes)} changed", style="bold red")
     return Text(text)
-
-
-def _ratings(verdict: Verdict) -> Counter[str]:
-    return Counter(
-        questions()[id].answers[answer].rating for id, answer in verdict.behaviours.items()
-    )
 
 
 def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
@@ -165,10 +156,8 @@ def _changes(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield question.text if question else "this question no longer exists", ""
         yield f"recorded  {change.recorded or 'nothing'}\nseen      {change.seen or 'nothing'}", ""
     if verdict.changes:
-        yield (
-            f"\n{verdict.target}: versions that changed: {', '.join(verdict.upgrades) or 'none'}",
-            "",
-        )
+        upgrades = ", ".join(verdict.upgrades) or "none"
+        yield f"\n{verdict.target}: versions that changed: {upgrades}", ""
         yield f"to accept these answers: ./just conform {verdict.called} --record", ""
     if verdict.failures and verdict.unanswered:
         ids = listed(list(verdict.unanswered))
@@ -183,12 +172,12 @@ def _foreign(verdict: Verdict) -> Iterator[tuple[str, str]]:
     if verdict.compared or not verdict.behaviours:
         return
     yield f"\n{verdict.target} behaves like this (in the parts that it serves):", "bold"
-    for rating in _STYLES:
+    for rating in STYLES:
         for id, answer in verdict.behaviours.items():
             listed = questions()[id].answers[answer]
             if listed.rating == rating:
                 why = f": {listed.why}" if rating == "risky" else ""
-                yield f"  {rating:5}  {id}: {answer}{why}", _STYLES[rating]
+                yield f"  {rating:5}  {id}: {answer}{why}", STYLES[rating]
 
 
 def _fingerprints(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
@@ -199,15 +188,10 @@ def _fingerprints(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
 
 def _unrecorded(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
     if found := [verdict for verdict in verdicts if verdict.unrecorded]:
-        targets, names = (
-            ", ".join(one.target for one in found),
-            " ".join(one.called for one in found),
-        )
+        targets = ", ".join(one.target for one in found)
+        command = f"./just conform {' '.join(one.called for one in found)} --record"
         style = "red" if any(one.compared for one in found) else ""
-        yield (
-            f"\nno recorded behaviours: {targets}: `./just conform {names} --record` records them",
-            style,
-        )
+        yield f"\nno recorded behaviours: {targets}: `{command}` records them", style
 
 
 def as_json(verdicts: Sequence[Verdict]) -> str:

@@ -142,8 +142,9 @@ def test_table_json_page_and_status(stock: str, tmp_path: Path) -> None:
     [
         (["{stock}/missing"], "answers 404 to GET: give a path that answers 200"),
         (["https://127.0.0.1:1/"], "TLS is not supported"),
-        (["http://127.0.0.1:99999/"], "Port out of range"),
-        (["http:///x"], "give the address as http://HOST:PORT/path"),
+        (["http://127.0.0.1:99999/"], "give the address as http://HOST:PORT"),
+        (["http:///x"], "give the address as http://HOST:PORT"),
+        (["http://127.0.0.1:1/x?y"], "give the address as http://HOST:PORT/path"),
         (["http://127.0.0.1:1/"], "is the server running?"),
         (["{stock}/", "flask"], "ask one URL at a time"),
         (["{stock}/hello.txt", "--post", "/x"], "--post PATH and --body FILE belong together"),

@@ -12,8 +12,7 @@ from conformance.http import Closed, Connection, Garbled, Request, Silence
 
 _HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"
 _HALF = _HEAD.encode() + b"X-A: b"
-SOON, WAIT = 13.0, 37.0
-"""Seconds, a little more than those that the answers name."""
+SOON, WAIT = 13.0, 37.0  # seconds, a little more than those that the answers name
 _MUCH = 20 << 20
 
 
@@ -32,12 +31,10 @@ def half_close(lab: Lab) -> str:
     return "answered"
 
 
+# Seconds after which a request in parallel with half-sent ones counts as unanswered
 _LONGEST = 15.0
-"""Seconds after which a request in parallel with half-sent ones counts as unanswered."""
-_QUICK = 1.0
-"""Seconds within which a response counts as immediate."""
-_NOISE = 3.0
-"""Seconds that cannot be explained by a busy machine."""
+_QUICK = 1.0  # seconds within which a response counts as immediate
+_NOISE = 3.0  # seconds that cannot be explained by a busy machine
 
 
 def _crowd(sent: bytes, count: int | None, lab: Lab) -> str:

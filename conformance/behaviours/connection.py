@@ -11,14 +11,13 @@ import spec
 from conformance.behaviours.lab import Lab, Need, asks
 from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
 
+# The answer of a server without keep-alive to questions about more than one request
 CLOSES = "closes after each response"
-"""The answer of a server without keep-alive to questions about more than one request."""
 
 HELLO = spec.expected("/index").body
 MESSAGE = spec.expected("/json").body
 
-STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
-"""A status line."""
+STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")  # a status line
 
 INDEX = Request("/index")
 LAST = Request("/index", headers=(("Connection", "close"),))
@@ -85,6 +84,7 @@ def _options(response: Response) -> list[str]:
 _HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"
 _FATE = {"2": "served", "4": "refused", "5": "refused"}
 
+# Requests, and answers by prefix of the status; ``closed`` and ``waits`` are answers as well
 _BY_STATUS: dict[str, tuple[str, Mapping[str, str]]] = {
     "http-1-0-without-host": ("GET /index HTTP/1.0\r\n\r\n", _FATE),
     "empty-line-first": (f"\r\n{_HEAD}\r\n", _FATE),
@@ -99,7 +99,6 @@ _BY_STATUS: dict[str, tuple[str, Mapping[str, str]]] = {
         {"101": "upgraded", "2": "ignored", "4": "refused", "5": "refused"},
     ),
 }
-"""Requests, and answers by prefix of the status; ``closed`` and ``waits`` are answers as well."""
 
 
 def _named(status: str, names: Mapping[str, str]) -> str:

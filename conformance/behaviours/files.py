@@ -233,10 +233,8 @@ def files_root(lab: Lab) -> str:
 
 # Big files
 
-_HEAD = 16 << 10
-"""More bytes than a response's head has."""
-_QUIET = 1.5
-"""Seconds of silence before the second request, if a body is incomplete."""
+_HEAD = 16 << 10  # more bytes than a response's head has
+_QUIET = 1.5  # seconds of silence before the second request, if a body is incomplete
 
 
 def ending(

@@ -26,16 +26,12 @@ class Page:
     """A page, how its response is recognised, and the response to an unknown path."""
 
     path: str
-    body: bytes | None
-    """None if it varies."""
-    hidden_path: str
-    """The path of a hidden request."""
+    body: bytes | None  # None if it varies
+    hidden_path: str  # the path of a hidden request
+    # By which the response to a hidden request is recognised; by default, by a status of 200
     hidden_body: bytes | None = None
-    """By which the response to a hidden request is recognised; by default, by a status of 200."""
-    host: str = "x"
-    """The value of ``Host``."""
-    unknown: bytes = b"404"
-    """The status of an unknown path."""
+    host: str = "x"  # the value of ``Host``
+    unknown: bytes = b"404"  # the status of an unknown path
     upload: Upload | None = None
 
     def is_in(self, response: Response) -> bool:

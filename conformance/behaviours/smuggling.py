@@ -15,15 +15,15 @@ from conformance.hostile import AMBIGUOUS, SENTINEL, ambiguous
 from conformance.http import statuses
 
 _PAUSE = 0.15
+# Statuses with which an application refuses a POST before it reads the body
 _NO_ENDPOINT = {b"403", b"404", b"405", b"415"}
-"""Statuses with which an application refuses a POST before it reads the body."""
 
+# Names of fates that mean something else for a question
 _NAMES = {
     # By chunks, what follows them is right to be served, but not on this connection
     "length-and-chunked": {"smuggled": "connection kept"},
     "forbidden-trailer": {"smuggled": "ignored", "harmless": "taken"},
 }
-"""Names of fates that mean something else for a question."""
 
 
 def _fates(id: str, lab: Lab) -> Iterator[str]:

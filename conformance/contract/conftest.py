@@ -153,8 +153,8 @@ def _path_of(item: pytest.Item) -> str:
 
 
 _LINES_OF_LOG = 8
+# Where ``just serve`` serves; the server under test has stopped when its results are read
 _SERVED = f"http://{DEFAULTS['HOST']}:{DEFAULTS['PORT']}"
-"""Where ``just serve`` serves; the server under test has stopped when its results are read."""
 
 
 class Reporter:

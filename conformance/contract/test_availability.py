@@ -15,15 +15,13 @@ from harness.processes import wait_until
 
 pytestmark = [control, serves("mongo", "agents", "gridfs")]
 
-TARGETS = ("/mongo", "/gridfs/photo.jpg", "/agents")
-"""Endpoints that need a database."""
+TARGETS = ("/mongo", "/gridfs/photo.jpg", "/agents")  # endpoints that need a database
 
+# Seconds within which a request is a 503 while its database refuses connections
 LATEST = 5.0
-"""Seconds within which a request is a 503 while its database refuses connections."""
-SILENT = 8.0
-"""The same while the database accepts connections and stays silent."""
+SILENT = 8.0  # the same while the database accepts connections and stays silent
+# Seconds within which endpoints are served again after their database has recovered
 RECOVERY = 10.0
-"""Seconds within which endpoints are served again after their database has recovered."""
 
 
 def _ask(controlled: Controlled, target: str) -> tuple[Response, float]:

@@ -27,6 +27,7 @@ def test_missing_file(subject: Subject, target: str) -> None:
     right(subject.ask(target))
 
 
+# Names that lead out of the folder; ``{outside}`` is the absolute path of a file there
 ESCAPES = (
     *("../outside.txt", "x/../../outside.txt", "..%2foutside.txt", "..%2Foutside.txt"),
     *("%2e%2e/outside.txt", "%2e%2e%2foutside.txt", ".%2e/outside.txt", "..%5coutside.txt"),
@@ -34,7 +35,6 @@ ESCAPES = (
     *("....//outside.txt", "photo.jpg/../../outside.txt", "..;/outside.txt"),
     *("..%00/outside.txt", "{outside}", "/{outside}", "%2f{outside}", "%2F%2f{outside}"),
 )
-"""Names that lead out of the folder; ``{outside}`` is the absolute path of a file there."""
 
 
 @control

@@ -16,13 +16,13 @@ pytestmark = control
 
 HOSTILE = BROKEN | {id: ambiguous(id, "/notes") for id in AMBIGUOUS}
 
+# Stack traces in several languages
 TRACE = re.compile(
     rb"Traceback \(most recent call last\)"
     rb'|File "[^"]+", line \d+'  # Python
     rb"|\n?\s+at [\w.$<>\[\] ]+\(?[\w./:-]+:\d+"  # JavaScript, Java and Scala
     rb"|[\w./-]+\.rb:\d+:in "  # Ruby
 )
-"""Stack traces in several languages."""
 
 
 @pytest.mark.parametrize("case", HOSTILE)
@@ -48,6 +48,7 @@ _MUCH = 20 << 20
 _HEAD = b"GET /index HTTP/1.1\r\nHost: x\r\n"
 _CHUNKED = _HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 
+# More than a server should take in, in one send each
 FLOODS = {
     "1000-requests": (_HEAD + b"\r\n") * 1000,
     "head-of-20-mb": _HEAD + b"X-A: b\r\n" * (_MUCH // 8),
@@ -56,7 +57,6 @@ FLOODS = {
     "64-bit-length": _HEAD + b"Content-Length: 9223372036854775807\r\n\r\n",
     "64-bit-chunk": _CHUNKED + b"7fffffffffffffff\r\nhello",
 }
-"""More than a server should take in, in one send each."""
 
 
 @pytest.mark.parametrize("case", FLOODS)

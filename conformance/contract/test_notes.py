@@ -23,8 +23,7 @@ from spec import Expected
 pytestmark = serves("notes")
 
 MARK = "stored by the conformance suite "
-RUN = MARK + uuid.uuid4().hex
-"""Begins the titles of this run's notes."""
+RUN = MARK + uuid.uuid4().hex  # begins the titles of this run's notes
 
 TEXTS = {
     "ascii": "Hello, World!",

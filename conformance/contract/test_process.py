@@ -24,8 +24,7 @@ pytestmark = control
 
 Process = subprocess.Popen[bytes]
 
-LATEST = 15.0
-"""Seconds that a process may take to end."""
+LATEST = 15.0  # seconds that a process may take to end
 
 BAD_SETTINGS = (
     ("PORT", "http"),

@@ -15,8 +15,7 @@ import spec
 from conformance.marks import catches, control
 from conformance.subject import Subject
 
-LONGEST = 1
-"""Milliseconds; longer waits within the contract's bounds are shortened to this."""
+LONGEST = 1  # milliseconds; longer waits within the contract's bounds are shortened to this
 
 pytestmark = control
 

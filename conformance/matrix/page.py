@@ -15,8 +15,8 @@ from harness import pages
 from harness.catalog import Target
 from spec.behaviours import Layer
 
+# The sign of each rating, besides its colour
 SIGNS = {"good": "✓", "plain": "–", "slow": "↓", "risky": "⚠", "unlisted": "?"}
-"""The sign of each rating, besides its colour."""
 
 _CODE = re.compile(r"`([^`]+)`")
 _SECTIONS = re.compile(r"RFC (\d+),? sections? {0}(?: and {0})*".format(r"\d+(?:\.\d+)*"))
@@ -53,8 +53,8 @@ class _Given:
     answer: str
     rating: str
     why: str
+    # By server: the deployments, or an empty list if all of the server's give it
     who: dict[str, list[str]]
-    """By server: the deployments, or an empty list if all of the server's give it."""
     by_all: bool
 
 
@@ -64,8 +64,7 @@ class _Risk:
 
     questions: int
     by_deployment: dict[str, int]
-    by_layer: dict[str, int]
-    """By the layer that decides the answer, as a rule."""
+    by_layer: dict[str, int]  # by the layer that decides the answer, as a rule
 
 
 def render(targets: Sequence[Target], found: Sequence[Row]) -> str:
