@@ -3,7 +3,7 @@
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -128,6 +128,7 @@ class Controlled(Started):
     """A server with its databases, files and settings under our control."""
 
     target: Target
+    settings: Mapping[str, str]  # of its own; ``environment`` has all
     environment: Mapping[str, str]
     services: Services
     mongodb: Proxy
@@ -143,6 +144,10 @@ class Controlled(Started):
         """False if the manifest says that it closes after each response, announced or not."""
         return self.deployment.keep_alive and super().keeps(response)
 
+    def another(self, **settings: str) -> AbstractContextManager["Controlled"]:
+        """Start another instance of the deployment, with other settings."""
+        return start(self.target, self.services, self.log.parent, {**self.settings, **settings})
+
 
 def served_parts(subject: Subject) -> frozenset[str]:
     """The parts of the contract whose example is answered with 200; others have no behaviours."""
@@ -153,9 +158,6 @@ def served_parts(subject: Subject) -> frozenset[str]:
                 found.add(part)
     return frozenset(found)
 
-
-# Starts another instance of a deployment with other settings
-Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]
 
 _making = Lock()
 
@@ -197,6 +199,7 @@ def start(
             process=server.process,
             log=log,
             target=target,
+            settings=settings,
             environment=server.environment,
             services=services,
             mongodb=mongodb,

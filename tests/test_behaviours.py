@@ -3,7 +3,7 @@
 import re
 import time
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -51,21 +51,21 @@ class Bench:
         self.switch = folder / "fault"
         self.switch.write_text("")
 
-    def start(self, settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
-        own = {"FAULT_FILE": str(self.switch), **settings}
+    def start(self) -> AbstractContextManager[Controlled]:
+        own = {"FAULT_FILE": str(self.switch)}
         return start(self.target, self.backing, self.folder, own)
 
     def ask_all(self, queue: "SimpleQueue[Switch]") -> Iterator[tuple[Switch, str]]:
         """The observed answers for each switch in the queue; restarts a server that stops."""
         while True:
-            with self.start({}) as server:
+            with self.start() as server:
                 while server.pids():
                     try:
                         id, answer = queue.get_nowait()
                     except Empty:
                         return
                     self.switch.write_text(f"{id}={answer}" if answer else "")
-                    seen = ask(Lab(server, self.start, PATIENCE), INQUIRIES[id])
+                    seen = ask(Lab(server, PATIENCE), INQUIRIES[id])
                     self.switch.write_text("")
                     yield (id, answer), seen.answer or seen.error
 

@@ -5,7 +5,7 @@ import time
 from contextlib import ExitStack
 from functools import partial
 
-from conformance import memory
+from conformance.behaviours import memory
 from conformance.behaviours.connection import CLOSES, INDEX, connect, keeps_alive, send
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed, Connection, Garbled, Request, Silence

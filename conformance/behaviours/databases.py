@@ -56,7 +56,7 @@ def _connected(database: _Database, lab: Lab) -> Iterator[Controlled]:
     with ExitStack() as held:
         server = lab.controlled
         if _status(server, database.target) != 200:
-            server = held.enter_context(lab.start())
+            server = held.enter_context(lab.controlled.another())
             assert _status(server, database.target) == 200, f"{database.target} is not served"
         yield server
 
@@ -128,7 +128,7 @@ def _hangs(database: _Database, lab: Lab) -> str:
 def hangs_many(lab: Lab) -> str:
     """Half as many requests again as there are threads: is /index answered before them?"""
     with (
-        lab.start(THREADS="8", DATABASE_POOL_SIZE=str(_POOL)) as server,
+        lab.controlled.another(THREADS="8", DATABASE_POOL_SIZE=str(_POOL)) as server,
         server.postgresql.in_state("hanging"),
     ):
         before = server.postgresql.sent
@@ -152,7 +152,7 @@ def hangs_many(lab: Lab) -> str:
 @asks("postgresql-crowd", "agents", lane="databases")
 def crowd(lab: Lab) -> str:
     """Many clients ask for a slow database through a small pool."""
-    with lab.start(DATABASE_POOL_SIZE=str(_POOL)) as server:
+    with lab.controlled.another(DATABASE_POOL_SIZE=str(_POOL)) as server:
         assert _status(server, _POSTGRESQL.target) == 200, f"{_POSTGRESQL.target} is not served"
         server.postgresql.delay = 0.05  # so that all of them are in flight at once
         with (

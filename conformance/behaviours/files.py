@@ -10,7 +10,7 @@ from email.utils import formatdate
 from functools import partial
 
 import spec
-from conformance import memory
+from conformance.behaviours import memory
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
 from conformance.subject import MODIFIED, Subject
@@ -285,7 +285,7 @@ def file_cut_short(lab: Lab) -> str:
     """The file is truncated from 32 MB to 1 MB after the response has begun."""
     file, size = lab.controlled.files / "cut.bin", 32 << 20
     file.write_bytes(b"x" * size)
-    with lab.start() as server:
+    with lab.controlled.another() as server:
         return ending(
             server, "/files/cut.bin", size, lab.patience, lambda: os.truncate(file, 1 << 20)
         )

@@ -1,6 +1,7 @@
 """The group `gridfs`: how a server sends files from the database."""
 
-from conformance import memory, stored
+from conformance import stored
+from conformance.behaviours import memory
 from conformance.behaviours.lab import Lab, asks
 from conformance.subject import BIG, fresh_name
 

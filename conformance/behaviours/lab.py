@@ -1,14 +1,13 @@
 """The tools of a question, and its registration."""
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal
 
 import spec
 from conformance.behaviours.page import CONTRACT, Page
 from conformance.http import Closed, Garbled, Response, Silence
-from conformance.subject import Controlled, Start, Subject
+from conformance.subject import Controlled, Subject
 from spec.behaviours import RATINGS, questions
 
 # Where a question is asked: in ``wire`` and ``waiting`` (for half a minute) in parallel with
@@ -23,10 +22,9 @@ Ask = Callable[["Lab"], str]
 
 @dataclass(frozen=True)
 class Lab:
-    """A server to ask, and the means to start another."""
+    """A server to ask."""
 
     server: Subject
-    start_another: Start | None = None  # None for a server that is not ours
     patience: float = 5.0  # seconds of silence that count as no answer
     page: Page = CONTRACT
 
@@ -35,11 +33,6 @@ class Lab:
         """The server, started by us (for questions with ``control``)."""
         assert isinstance(self.server, Controlled)
         return self.server
-
-    def start(self, **settings: str) -> AbstractContextManager[Controlled]:
-        """Start another instance of the deployment (for questions with ``control``)."""
-        assert self.start_another is not None
-        return self.start_another(settings)
 
     def ask(
         self,

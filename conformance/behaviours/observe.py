@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from threading import Semaphore
 
-from conformance.behaviours import (
+from conformance.behaviours import (  # noqa: F401 - a group's module registers its questions
     bodies,
     clients,
     connection,
@@ -23,18 +23,12 @@ from conformance.behaviours import (
     upstream,
 )
 from conformance.behaviours.lab import INQUIRIES, Inquiry, Lab, Lane
-from conformance.subject import Start, served_parts
+from conformance.subject import Controlled, served_parts
 from harness.ports import answers
 from harness.processes import wait_until
 from spec.behaviours import questions
 
 __all__ = ["INQUIRIES", "Observation", "observe", "observe_running"]
-
-# Importing a group registers its questions
-GROUPS = (
-    *(routing, parameters, files, gridfs, connection, clients, bodies, refusals, smuggling),
-    *(upstream, databases, process),
-)
 
 # For each server, the lanes that share it: at the same time, or one group after the other.
 # Questions of ``process`` start their own, and use the shared one only as a template.
@@ -63,6 +57,7 @@ class Observation:
     error: str = ""
 
 
+Start = Callable[[], AbstractContextManager[Controlled]]
 Report = Callable[[Observation], None]
 
 _Queue = SimpleQueue[Inquiry]
@@ -124,8 +119,8 @@ def _work_on(start: Start, patience: float, work: _Work, report: Report) -> None
     """Start a server and ask it."""
     with ExitStack() as held:
         with _starting:
-            server = held.enter_context(start({}))
-        lab = Lab(replace(server, parts=served_parts(server)), start, patience)
+            server = held.enter_context(start())
+        lab = Lab(replace(server, parts=served_parts(server)), patience)
         for queues in filter(None, work):
             with ThreadPoolExecutor(len(queues)) as pool:
                 list(pool.map(lambda queue: _ask_all(lab, queue, report), queues))

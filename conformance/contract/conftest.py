@@ -3,7 +3,6 @@
 import signal
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import spec
 from conformance.address import with_database
 from conformance.causes import PATHS
 from conformance.events import emit
-from conformance.subject import Controlled, Start, Subject, start
+from conformance.subject import Controlled, Subject, start
 from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.ports import free_port
@@ -39,10 +38,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None]]:
+def subject(pytestconfig: pytest.Config) -> Iterator[Subject]:
+    """The server under test."""
     name = pytestconfig.getoption("--target")
     if "://" in name:
-        yield Subject.at(name), None
+        yield Subject.at(name)
         return
     target = find_target(name)
     with ExitStack() as held:
@@ -53,43 +53,28 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
         except TaskError as error:
             emit(event="unstarted", message=str(error))
             pytest.exit("the server does not start", returncode=1)
-
-        yield subject, partial(start, target, backing, folder)
+        yield subject
         if (status := subject.process.poll()) is not None:
             why = f"{target.name} ended unexpectedly during the tests: {ending(status)}"
             emit(event="error", message=why)
 
 
 @pytest.fixture(scope="session")
-def subject(running: tuple[Subject, Start | None]) -> Subject:
-    """The server under test."""
-    return running[0]
-
-
-@pytest.fixture(scope="session")
-def controlled(running: tuple[Subject, Start | None]) -> Controlled:
+def controlled(subject: Subject) -> Controlled:
     """The server under test, started by us."""
-    assert isinstance(running[0], Controlled)
-    return running[0]
+    assert isinstance(subject, Controlled)
+    return subject
 
 
 @pytest.fixture(scope="session")
-def start_another(running: tuple[Subject, Start | None]) -> Start:
-    """Starts another instance of the deployment with other settings."""
-    assert running[1] is not None
-    return running[1]
-
-
-@pytest.fixture(scope="session")
-def lacking(start_another: Start, controlled: Controlled) -> Iterator[Controlled]:
+def lacking(controlled: Controlled) -> Iterator[Controlled]:
     """The server on databases without its documents and tables, and without an upstream."""
     services = controlled.services
-    settings = {
-        "MONGODB_URL": with_database(services.mongodb_url, "refservers_empty"),
-        "DATABASE_URL": with_database(services.database_url, "postgres"),
-        "SLOW_API_URL": f"http://127.0.0.1:{free_port()}/",
-    }
-    with start_another(settings) as server:
+    with controlled.another(
+        MONGODB_URL=with_database(services.mongodb_url, "refservers_empty"),
+        DATABASE_URL=with_database(services.database_url, "postgres"),
+        SLOW_API_URL=f"http://127.0.0.1:{free_port()}/",
+    ) as server:
         yield server
 
 

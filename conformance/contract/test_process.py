@@ -13,7 +13,7 @@ import pytest
 from conformance.expect import holds, right, same
 from conformance.http import Request
 from conformance.marks import catches, control, serves
-from conformance.subject import Controlled, Start, is_alive
+from conformance.subject import Controlled, is_alive
 from harness.catalog import Server
 from harness.ports import accepts, answers, free_port
 from harness.processes import stop, wait_until
@@ -91,17 +91,17 @@ def test_bad_settings(controlled: Controlled, tmp_path: Path) -> None:
 
 
 @contextmanager
-def _two_workers(start_another: Start) -> Iterator[Controlled]:
-    with start_another({"WORKERS": "2"}) as server:
+def _two_workers(controlled: Controlled) -> Iterator[Controlled]:
+    with controlled.another(WORKERS="2") as server:
         right(server.ask("/index"))
         yield server
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 @catches("stops-never", "leaves-children")
-def test_stopping(start_another: Start, number: signal.Signals) -> None:
+def test_stopping(controlled: Controlled, number: signal.Signals) -> None:
     """It ends in time despite an open connection, and leaves neither processes nor the port."""
-    with _two_workers(start_another) as server, server.connect() as idle:
+    with _two_workers(controlled) as server, server.connect() as idle:
         right(idle.request(Request("/index")))
         processes = server.processes()
         os.kill(server.process.pid, number)
@@ -115,9 +115,9 @@ def test_stopping(start_another: Start, number: signal.Signals) -> None:
 
 
 @catches("workers-ignored", "workers-claimed-none")
-def test_workers(start_another: Start) -> None:
+def test_workers(controlled: Controlled) -> None:
     """Both ways: WORKERS=2 starts two serving processes, or one if the manifest says so."""
-    with _two_workers(start_another) as server:
+    with _two_workers(controlled) as server:
 
         def count() -> int:
             return len(_workers(server.processes()))
@@ -136,13 +136,13 @@ def _workers(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 @catches("workers-unsupervised", "supervision-claimed-none")
-def test_a_killed_worker(controlled: Controlled, start_another: Start) -> None:
+def test_a_killed_worker(controlled: Controlled) -> None:
     """Both ways: it is replaced exactly if the manifest says that it is supervised."""
     deployment, supervised = controlled.deployment, controlled.deployment.supervised
     if not deployment.workers:  # which test_workers proves
         assert not supervised, "supervised = true, but workers = false"
         pytest.skip("a single process")
-    with _two_workers(start_another) as server:
+    with _two_workers(controlled) as server:
         before = server.processes()
         known = {process.pid for process in before}
         _workers(before)[-1].kill()

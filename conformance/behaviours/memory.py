@@ -32,7 +32,7 @@ def for_ten(lab: Lab, small: str, big: str) -> str:
 
     Measured on a new server, so that earlier requests do not matter.
     """
-    with lab.start() as server:
+    with lab.controlled.another() as server:
         return _grown(server, lab.patience, small, big)
 
 
@@ -42,7 +42,7 @@ def of_body(target: str, lab: Lab) -> str:
     Garbage alone takes up to 100 MB (Node.js), and some limits are 100 MB (Tornado).
     """
     chunk = b"%x\r\n%s\r\n" % (_MB, b"x" * _MB)
-    with lab.start() as server:
+    with lab.controlled.another() as server:
         for _ in range(_WARM_UP):
             server.ask("/index")
         meter = _Meter(server)
