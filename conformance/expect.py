@@ -32,14 +32,18 @@ def _shown(value: object) -> str:
 def same(what: str, expected: object, got: object, response: Response) -> None:
     """Fail unless they are equal."""
     if isinstance(expected, bytes) and isinstance(got, bytes) and expected != got:
-        at = next((i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b), None)
-        if at is None:
-            at = min(len(expected), len(got))
+        at = first_difference(expected, got)
         start = max(at - 40, 0) if at > 60 else 0
         what = f"{what} ({len(expected)} against {len(got)} bytes, first difference at {at})"
         raise Mismatch(what, expected[start : start + 200], got[start : start + 200], response)
     if expected != got:
         raise Mismatch(what, expected, got, response)
+
+
+def first_difference(one: bytes, other: bytes) -> int:
+    """Where they begin to differ; the length of the shorter one if that is the beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def holds(what: str, expected: str, truth: bool, got: object, response: Response) -> None:

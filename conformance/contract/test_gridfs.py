@@ -10,7 +10,7 @@ from pymongo.database import Database
 import spec
 from conformance import stored
 from conformance.corpus import corpus
-from conformance.expect import answer, reads_each_time, right, same
+from conformance.expect import answer, first_difference, reads_each_time, right, same
 from conformance.http import Request
 from conformance.marks import catches, control, serves
 from conformance.stored import store
@@ -115,8 +115,7 @@ def test_mongodb_leaves_during_a_download(controlled: Controlled, database: Data
 
 
 def _differs(content: bytes, body: bytes) -> bytes:
-    at = next((i for i, (a, b) in enumerate(zip(content, body, strict=False)) if a != b), 0)
-    return body[at or len(content) :][:200]
+    return body[first_difference(content, body) :][:200]
 
 
 def _raw(controlled: Controlled, target: str) -> bytes:
