@@ -5,7 +5,6 @@ import time
 from contextlib import ExitStack
 from functools import partial
 
-from conformance.behaviours import memory
 from conformance.behaviours.connection import CLOSES, INDEX, connect, keeps_alive, send
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed, Connection, Garbled, Request, Silence
@@ -129,7 +128,3 @@ def endless_head(lab: Lab) -> str:
             pass
         raw, ended = connection.read_until(lambda raw: b"\r\n" in raw)
     return "refused" if raw else "closed" if ended else "read"
-
-
-for _id, _target in (("refused-body-memory", "/index"), ("body-memory", "/notes")):
-    asks(_id, "notes", lane="alone")(partial(memory.of_body, _target))

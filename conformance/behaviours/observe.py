@@ -14,7 +14,7 @@ from conformance.behaviours import (  # noqa: F401 - a group's module registers 
     connection,
     databases,
     files,
-    gridfs,
+    memory,
     parameters,
     process,
     refusals,
