@@ -5,6 +5,7 @@ those that violate RFC 9112.
 """
 
 import contextlib
+import re
 import select
 import shlex
 import socket
@@ -74,6 +75,18 @@ class Response:
         """The value of a header, its fields combined as in RFC 9110, section 5.3."""
         values = [value for key, value in self.headers if key == name.lower()]
         return ", ".join(values) if values else None
+
+    @property
+    def options(self) -> list[str]:
+        """The options of ``Connection``."""
+        return re.split(r"[\s,]+", (self.header("Connection") or "").lower())
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it says, by a header or its version, that it is the connection's last."""
+        return "close" in self.options or (
+            self.version == "1.0" and "keep-alive" not in self.options
+        )
 
     @property
     def content_type(self) -> str | None:
@@ -203,7 +216,7 @@ class Connection:
 
     def _late_body(self, response: Response) -> bytes:
         try:
-            if (response.header("Connection") or "").lower() != "close":
+            if not response.is_last:
                 last = Request("/index", headers=(("Connection", "close"),))
                 self.send(last.encode(self.host))
             data = self.socket.recv(1 << 16)

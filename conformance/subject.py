@@ -65,7 +65,7 @@ class Subject:
 
     def keeps(self, response: Response) -> bool:
         """Whether the connection of a response accepts another request."""
-        return (response.header("Connection") or "").lower() != "close"
+        return not response.is_last
 
     def connect(self, timeout: float = TIMEOUT) -> Connection:
         """A new connection."""

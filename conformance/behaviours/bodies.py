@@ -21,7 +21,6 @@ from conformance.behaviours.connection import (
     LAST,
     connect,
     keeps_alive,
-    says_close,
     send,
 )
 from conformance.behaviours.lab import Lab, asks
@@ -117,7 +116,7 @@ def _body_fate(request: Request, lab: Lab) -> str:
             first = connection.receive(request)
             then = connection.receive(LAST)
         except Silence:
-            if first is None or not says_close(first):
+            if first is None or not first.is_last:
                 return "waits"
         except Garbled:
             return "taken for a request"

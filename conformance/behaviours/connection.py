@@ -26,17 +26,12 @@ LAST = Request("/index", headers=(("Connection", "close"),))
 # Helpers of several questions
 
 
-def silence(lab: Lab) -> float:
-    """Seconds after which silence counts as no answer: more than the patience.
+def connect(lab: Lab) -> Connection:
+    """A connection on which silence for more than the patience counts as no answer.
 
     Many servers close an idle connection after 5 s, some after 10: this is well apart from both.
     """
-    return lab.patience * 1.5
-
-
-def connect(lab: Lab) -> Connection:
-    """A connection that times out after that time."""
-    return lab.server.connect(silence(lab))
+    return lab.server.connect(lab.patience * 1.5)
 
 
 def send(connection: Connection, data: bytes) -> None:
@@ -48,19 +43,13 @@ def send(connection: Connection, data: bytes) -> None:
 def keeps_alive(lab: Lab) -> bool:
     """Whether a connection carries a second request, if both are correct."""
     with connect(lab) as connection:
-        if says_close(connection.request(INDEX)):
+        if connection.request(INDEX).is_last:
             return False
         try:
             connection.request(INDEX)
         except Closed:
             return False
     return True
-
-
-def says_close(response: Response) -> bool:
-    """Whether a response says, by a header or its version, that it is the connection's last."""
-    options = _options(response)
-    return "close" in options or (response.version == "1.0" and "keep-alive" not in options)
 
 
 def _status(connection: Connection, data: bytes) -> str:
@@ -73,10 +62,6 @@ def _status(connection: Connection, data: bytes) -> str:
     if line is None:
         raise Garbled(f"not a response: {raw[:100]!r}")
     return line[1].decode()
-
-
-def _options(response: Response) -> list[str]:
-    return re.split(r"[\s,]+", (response.header("Connection") or "").lower())
 
 
 # Questions that the status answers
@@ -129,8 +114,8 @@ def _after_http_1_0(lab: Lab) -> tuple[Response, str]:
     """
     with connect(lab) as connection:
         response = connection.request(_HTTP_1_0)
-        if says_close(response):
-            closed = connection.is_closed_within(silence(lab))
+        if response.is_last:
+            closed = connection.is_closed_within(lab.patience * 1.5)
             return response, "closed" if closed else "left open"
         try:
             connection.request(_HTTP_1_0)
@@ -172,7 +157,7 @@ def http_1_0_keep_alive(lab: Lab) -> str:
     response, then = _after_http_1_0(lab)
     if response.status >= 400:
         return "refused"
-    unsaid = then == "kept" and "keep-alive" not in _options(response)
+    unsaid = then == "kept" and "keep-alive" not in response.options
     return "kept without saying so" if unsaid else then
 
 
@@ -195,7 +180,7 @@ def pipelining(lab: Lab) -> str:
             for request in _SEVERAL:
                 response = connection.receive(request)
                 bodies.append(_body_of(lab, response))
-                over = "closed" if says_close(response) else ""
+                over = "closed" if response.is_last else ""
         except Closed:
             short = "closed"
         except Silence:

@@ -17,9 +17,8 @@ from conformance.behaviours import (  # noqa: F401 - a group's module registers 
     memory,
     parameters,
     process,
-    refusals,
+    requests,
     routing,
-    smuggling,
     upstream,
 )
 from conformance.behaviours.lab import INQUIRIES, Inquiry, Lab, Lane

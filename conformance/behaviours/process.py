@@ -62,8 +62,7 @@ def _stopping_new_connection(lab: Lab) -> str:
 @asks("stopping-idle-connection", lane="process")
 def _stopping_idle_connection(lab: Lab) -> str:
     with serving(lab) as server, server.connect() as idle:
-        said = idle.request(INDEX).header("Connection") or ""
-        if said.lower() == "close" or idle.is_closed_within(1):
+        if idle.request(INDEX).is_last or idle.is_closed_within(1):
             return "closes after each response"
         server.signal(SIGTERM)
         return "ends" if wait_until(lambda: server.has_ended, timeout=8) else "waits"

@@ -2,9 +2,12 @@
 
 import uuid
 
+import pytest
+
 import spec
 from conformance import upstream
-from conformance.expect import holds
+from conformance.expect import holds, right
+from conformance.http import Request
 from conformance.marks import catches, control, each_endpoint, serves
 from conformance.subject import Controlled, Subject
 
@@ -29,6 +32,20 @@ def _is_refused(subject: Subject, target: str, method: str) -> None:
     response = subject.ask(target, method)
     refused = not 200 <= response.status < 300
     holds("status", "no 2xx: the endpoint has no such method", refused, response.status, response)
+
+
+@each_endpoint
+@catches("head-body")
+def test_head(subject: Subject, target: str) -> None:
+    """If it is served, it has no body and leaves the connection usable."""
+    with subject.connect() as connection:
+        head = connection.request(Request(target, "HEAD"))
+        if not 200 <= head.status < 300:
+            pytest.skip(f"HEAD is answered with {head.status}")
+        if not subject.keeps(head):
+            connection.require_end(head)
+        else:
+            right(connection.request(Request(target)))
 
 
 @control

@@ -1,7 +1,8 @@
-"""The group `smuggling`: the fate of a request that is hidden in an ambiguous one.
+"""The groups `smuggling` and `refusals`: the fate of ambiguous, broken and oversized requests.
 
-What a parser does depends on how the bytes arrive: each request is sent in one segment, and again
-with its body 150 ms after its head. The worse answer counts.
+What a parser does depends on how the bytes arrive: an ambiguous request, in which another one is
+hidden, is sent in one segment, and again with its body 150 ms after its head. The worse answer
+counts.
 """
 
 import time
@@ -10,8 +11,8 @@ from functools import partial
 
 from conformance.behaviours.connection import STATUS, connect, send
 from conformance.behaviours.lab import Lab, asks, worst
-from conformance.behaviours.page import CONTRACT
-from conformance.hostile import AMBIGUOUS, SENTINEL, ambiguous
+from conformance.behaviours.page import CONTRACT, Inapplicable
+from conformance.hostile import AMBIGUOUS, BROKEN, SENTINEL, ambiguous
 from conformance.http import statuses
 
 _PAUSE = 0.15
@@ -89,3 +90,34 @@ def responses_to_broken_body(lab: Lab) -> str:
         if (count := len(STATUS.findall(raw))) != 1:
             return "two" if count else "none"
     return "one"
+
+
+# Broken and oversized requests
+
+
+def _refusal(data: bytes, lab: Lab) -> str:
+    """The fate of a broken request, which a server may take for HTTP/0.9."""
+    with connect(lab) as connection:
+        send(connection, data)
+        raw, ended = connection.read_until(STATUS.match)
+        if not raw:
+            return "closed" if ended else "waits"
+        if not (status := STATUS.match(raw)):
+            if lab.page.body is None:
+                raise Inapplicable("the page varies, and has no status line here to tell it by")
+            return "served as HTTP/0.9" if lab.page.body in raw else "refused"
+        if status[1] == b"500":
+            return "failed"
+        if status[1][:1] in (b"4", b"5"):
+            return "refused"
+        send(connection, SENTINEL)
+        _, ended = connection.read_until(lambda rest: len(statuses(raw + rest)) > 1)
+        return "served, then closed" if ended else "served"
+
+
+def _ask_refusal(id: str, lab: Lab) -> str:
+    return worst(id, (_refusal(data, lab) for data in BROKEN[id]))
+
+
+for _id in BROKEN:
+    asks(_id, "text", needs="get")(partial(_ask_refusal, _id))
