@@ -36,37 +36,6 @@ class _Server:
         return [f"{self.name}/{deployment}" for deployment in self.deployments]
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """An answer of adjacent deployments of one server; None if they were not asked."""
-
-    server: str
-    width: int
-    answer: str | None
-    rating: str
-
-
-@dataclass(frozen=True)
-class _Given:
-    """One of a question's answers, and the deployments that give it."""
-
-    answer: str
-    rating: str
-    why: str
-    # By server: the deployments, or an empty list if all of the server's give it
-    who: dict[str, list[str]]
-    by_all: bool
-
-
-@dataclass(frozen=True)
-class _Risk:
-    """The number of questions to which a server's answer is risky."""
-
-    questions: int
-    by_deployment: dict[str, int]
-    by_layer: dict[str, int]  # by the layer that decides the answer, as a rule
-
-
 def render(targets: Sequence[Target], found: Sequence[Row]) -> str:
     """Render the page for these deployments."""
     recorded = {name for row in found for name in row.answers}
@@ -106,7 +75,8 @@ def _servers(targets: Sequence[Target]) -> list[_Server]:
     return list(found.values())
 
 
-def _risk(server: _Server, found: Sequence[Row]) -> _Risk:
+def _risk(server: _Server, found: Sequence[Row]) -> dict[str, object]:
+    """The number of questions to which a server's answer is risky, also by who decides it."""
     by_deployment = dict.fromkeys(server.deployments, 0)
     by_layer: Counter[str] = Counter()
     for row in found:
@@ -114,19 +84,29 @@ def _risk(server: _Server, found: Sequence[Row]) -> _Risk:
         by_layer[row.question.decided_by] += any(risky)
         for deployment, count in zip(server.deployments, risky, strict=True):
             by_deployment[deployment] += count
-    return _Risk(by_layer.total(), by_deployment, dict((+by_layer).most_common()))
+    layers = dict((+by_layer).most_common())
+    return {"questions": by_layer.total(), "by_deployment": by_deployment, "by_layer": layers}
 
 
-def _cells(server: _Server, row: Row) -> list[_Cell]:
+def _cells(server: _Server, row: Row) -> list[dict[str, object]]:
+    """The answers of adjacent deployments; None if they were not asked."""
     return [
-        _Cell(server.name, len(list(same)), answer, row.rating(answer))
+        {
+            "server": server.name,
+            "width": len(list(same)),
+            "answer": answer,
+            "rating": row.rating(answer),
+        }
         for answer, same in groupby(row.answers.get(name) for name in server.targets)
     ]
 
 
-def _answers(row: Row, every: Sequence[str]) -> list[_Given]:
-    """All answers of a question, given or not, in its order."""
-    answers = []
+def _answers(row: Row, every: Sequence[str]) -> list[dict[str, object]]:
+    """All answers of a question, given or not, in its order.
+
+    ``who`` gives one has by server: the deployments, or none if all of the server's give it.
+    """
+    answers: list[dict[str, object]] = []
     for answer in dict.fromkeys([*row.question.answers, *row.by_answer()]):
         rated = row.rated(answer)
         why = rated.why if rated else "The question no longer lists this answer."
@@ -134,18 +114,19 @@ def _answers(row: Row, every: Sequence[str]) -> list[_Given]:
         who: dict[str, list[str]] = {}
         for server, _, deployment in (name.partition("/") for name in condensed(names, every)):
             who.setdefault(server, []).extend([deployment] if deployment else [])
-        answers.append(_Given(answer, row.rating(answer), why, who, names == list(every)))
+        given = {"answer": answer, "rating": row.rating(answer), "why": why}
+        answers.append(given | {"who": who, "by_all": names == list(every)})
     return answers
 
 
 def _code(text: str) -> Markup:
     """Text with the parts between backticks as code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", escape(text)))  # noqa: S704
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
 def _sourced(text: str) -> Markup:
     """A source with links to sections of RFCs."""
-    return Markup(_SECTIONS.sub(_linked, escape(text)))  # noqa: S704
+    return Markup(_SECTIONS.sub(_linked, str(escape(text))))  # noqa: S704
 
 
 def _linked(found: re.Match[str]) -> str:
