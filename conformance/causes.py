@@ -24,13 +24,11 @@ class Cause:
 
 
 def part_asked(target: str) -> str:
-    """The part of the contract whose endpoint a request asks; empty if it asks none."""
-    path = target.split("?")[0]
-    for known, part in PATHS.items():
-        folder, _, name = known.partition("{")
-        if path == known or (name and path.startswith(folder)):
-            return part
-    return ""
+    """The part of the contract that a request asks; empty if it asks none."""
+    try:
+        return spec.part_of(target)
+    except ValueError:
+        return ""
 
 
 def lacking(failures: Sequence[Check]) -> dict[str, str]:

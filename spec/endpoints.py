@@ -46,7 +46,7 @@ _FIRST_SEGMENTS = {
 
 def part_of(target: str) -> Part:
     """The part of the contract that a request target belongs to; `ValueError` if to none."""
-    first = urlsplit(target).path.split("/")[1]
+    first = urlsplit(target).path.removeprefix("/").split("/")[0]
     if first not in _FIRST_SEGMENTS:
         raise ValueError(f"{target} belongs to no part of the contract")
     return _FIRST_SEGMENTS[first]
