@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.corpus import corpus
+from conformance.corpus import targets
 from conformance.expect import answer, right, same
 from conformance.http import Request
 from conformance.marks import catches, control, serves
@@ -11,17 +11,14 @@ from spec import Expected
 
 pytestmark = serves("files")
 
-SERVED = [one.target for one in corpus(["files"]) if one.expected.status == 200]
-MISSING = [one.target for one in corpus(["files"]) if one.expected.status == 404]
 
-
-@pytest.mark.parametrize("target", SERVED)
+@pytest.mark.parametrize("target", targets("files", 200))
 @catches("type-octet-stream", "file-text-newlines", "file-other-byte", "name-decoded-twice")
 def test_file(subject: Subject, target: str) -> None:
     right(subject.ask(target))
 
 
-@pytest.mark.parametrize("target", MISSING)
+@pytest.mark.parametrize("target", targets("files", 404))
 @catches("file-200-for-missing", "missing-file-500")
 def test_missing_file(subject: Subject, target: str) -> None:
     right(subject.ask(target))

@@ -9,7 +9,7 @@ from pymongo.database import Database
 
 import spec
 from conformance import stored
-from conformance.corpus import corpus
+from conformance.corpus import targets
 from conformance.expect import answer, first_difference, reads_each_time, right, same
 from conformance.http import Request
 from conformance.marks import catches, control, serves
@@ -33,11 +33,7 @@ def database(controlled: Controlled) -> Iterator[Database[Any]]:
         yield database
 
 
-SERVED = [one.target for one in corpus(["gridfs"]) if one.expected.status == 200]
-MISSING = [one.target for one in corpus(["gridfs"]) if one.expected.status == 404]
-
-
-@pytest.mark.parametrize("target", SERVED)
+@pytest.mark.parametrize("target", targets("gridfs", 200))
 @catches("gridfs-type-guessed", "gridfs-oldest", "name-decoded-twice", "gridfs-chunked")
 def test_file(subject: Subject, target: str) -> None:
     response = subject.ask(target)
@@ -45,7 +41,7 @@ def test_file(subject: Subject, target: str) -> None:
     same("Content-Length", str(len(response.body)), response.header("Content-Length"), response)
 
 
-@pytest.mark.parametrize("target", MISSING)
+@pytest.mark.parametrize("target", targets("gridfs", 404))
 @catches("gridfs-200-for-missing", "missing-revision-500")
 def test_missing_file(subject: Subject, target: str) -> None:
     right(subject.ask(target))
