@@ -55,7 +55,7 @@ def test_a_client_adds_no_line(controlled: Controlled) -> None:
     forged = f"CRITICAL forged {uuid.uuid4().hex}"
     start = controlled.log.stat().st_size
     with controlled.mongodb.in_state("refusing"):
-        problem(controlled.ask(f"/gridfs/a%0A{forged.replace(' ', '%20')}%0D%1B[2J"), 503)
+        problem(controlled.ask(f"/gridfs/a%0A{forged.replace(' ', '%20')}%0D%1B%5B2J"), 503)
         written = controlled.written(start)
     wait_until(lambda: controlled.ask("/mongo").status == 200, timeout=10)
     assert written.strip(), "nothing is logged of a 503"

@@ -96,9 +96,8 @@ def _in_segments(framing: str, body: bytes, host: str) -> list[bytes]:
     if framing != "many chunks":
         return [request]
     head = request.partition(b"\r\n\r\n")[0]
-    # Each has an extension (RFC 9112, section 7.1)
     pieces = [body[at : at + 7] for at in range(0, len(body), 7)]
-    chunks = b"".join(b"%x;a=b\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
     return [head + b"\r\n\r\n" + chunks + b"0\r\n\r\n"]
 
 
