@@ -83,11 +83,6 @@ services *ARGS: _environment
 reset *ARGS: _environment
     @exec {{ python }} -m harness reset "$@"
 
-# Generate a large deterministic set of images under .run/
-[no-exit-message]
-images *ARGS: _environment
-    @exec {{ python }} -m harness images "$@"
-
 # Test everything: harness, suite and servers; `test quick` runs a subset in minutes
 test *ARGS: lint
     @if [ "${1:-}" = quick ]; then shift; set -- -m quick "$@"; fi; exec {{ python }} -m pytest -o console_output_style=count "$@"

@@ -14,8 +14,8 @@ from harness.errors import UsageError
 
 _TIMEOUT = 5
 
+# Options of a URL to set, or to remove where the value is None
 Options = dict[str, str | None]
-"""Options of a URL to set, or to remove where the value is None."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,14 @@ class Address:
     url: str
     host: str
     port: int
+    # Changes to the URL's options that make a client connect to this server only
     direct: tuple[tuple[str, str | None], ...] = ()
-    """Changes to the URL's options that make a client connect to this server only."""
     in_replica_set: bool = False
 
-    def through(self, port: int, user: str | None = None) -> str:
-        """The URL for a proxy on a port of 127.0.0.1, optionally with another ``NAME:PASSWORD``."""
+    def through(self, port: int) -> str:
+        """The URL for a proxy on a port of 127.0.0.1."""
         parts = urlsplit(self.url)
-        if user is None:
-            user = parts.netloc.rpartition("@")[0]
+        user = parts.netloc.rpartition("@")[0]
         return parts._replace(
             scheme=parts.scheme.removesuffix("+srv"),
             netloc=f"{user}@127.0.0.1:{port}" if user else f"127.0.0.1:{port}",

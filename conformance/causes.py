@@ -7,33 +7,28 @@ from dataclasses import dataclass
 import spec
 from conformance.verdict import Check
 
+# The part of the contract that each path of the OpenAPI document belongs to
 PATHS: dict[str, str] = {path: spec.part_of(path) for path in spec.openapi()["paths"]}
-"""The part of the contract that each path of the OpenAPI document belongs to."""
 
-_FULL = 3
-"""The most checks of a group that are shown in full."""
+_FULL = 3  # the most checks of a group that are shown in full
+# Parts of the contract in which the same message is that of one cause, such as a server's end
 _GENERAL = 3
-"""Parts of the contract in which the same message is that of one cause, such as a server's end."""
 
 
 @dataclass(frozen=True)
 class Cause:
     """What probably makes several checks fail."""
 
-    shown: list[Check]
-    """Those that show it plainly."""
-    others: Counter[str]
-    """The other checks, counted by part."""
+    shown: list[Check]  # those that show it plainly
+    others: Counter[str]  # the other checks, counted by part
 
 
 def part_asked(target: str) -> str:
-    """The part of the contract whose endpoint a request asks; empty if it asks none."""
-    path = target.split("?")[0]
-    for known, part in PATHS.items():
-        folder, _, name = known.partition("{")
-        if path == known or (name and path.startswith(folder)):
-            return part
-    return ""
+    """The part of the contract that a request asks; empty if it asks none."""
+    try:
+        return spec.part_of(target)
+    except ValueError:
+        return ""
 
 
 def lacking(failures: Sequence[Check]) -> dict[str, str]:

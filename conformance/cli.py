@@ -2,27 +2,23 @@
 
 import sys
 from contextlib import nullcontext
-from pathlib import Path
 
 import click
 
 from conformance.prove import JOBS, Proof, TargetOrUrl
-from conformance.report import as_json, show, write_junit
+from conformance.report import as_json, show
 from conformance.subject import Subject
 from harness.catalog import find_targets, require_all
 from harness.console import result, say
 from harness.errors import UsageError
-from harness.paths import CALLER
 from harness.services import backing_services
 from harness.task import reports_errors
-from harness.writing import prepare_file
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", nargs=-1, required=True, metavar="NAME[/DEPLOYMENT]...|all|DIR|URL")
 @click.option("--record", is_flag=True, help="Write the observed behaviours to behaviours.json.")
 @click.option("--json", "to_json", is_flag=True, help="Print JSON instead of the matrix.")
-@click.option("--junit", type=click.Path(path_type=Path), help="Also write JUnit XML to this file.")
 @click.option("-k", "expression", help="Run only matching checks (as pytest's -k).")
 @click.option("-j", "--jobs", default=JOBS, show_default=True, help="Deployments tested at once.")
 @reports_errors
@@ -30,7 +26,6 @@ def main(
     names: tuple[str, ...],
     record: bool,
     to_json: bool,
-    junit: Path | None,
     expression: str | None,
     jobs: int,
 ) -> None:
@@ -49,9 +44,6 @@ def main(
         _require_reachable(url)
     targets = find_targets(tuple(name for name in names if "://" not in name))
     subjects: list[TargetOrUrl] = [*targets, *urls]
-    if junit:
-        junit = CALLER / junit
-        prepare_file(junit)
     proof = Proof(["-k", expression] if expression else [], record=record)
     try:
         with backing_services() if targets else nullcontext():
@@ -65,8 +57,6 @@ def main(
             click.echo(as_json(found))
         elif found:
             show(found, result)
-        if junit:
-            write_junit(found, junit)
     if expression and not found:
         raise UsageError(f"-k: no check matches {expression!r}")
     if any(verdict.unstarted for verdict in proof.verdicts):

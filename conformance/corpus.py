@@ -33,7 +33,6 @@ class Fingerprint:
     """A hash of responses as they were received."""
 
     def __init__(self) -> None:
-        """Start without a response."""
         self._digest = hashlib.sha256()
 
     def add(self, exchange: Exchange, response: Response) -> None:
@@ -57,6 +56,11 @@ def corpus(parts: Iterable[str] = spec.ENDPOINTS) -> list[Exchange]:
     return [exchange for exchange in _all() if exchange.part in set(parts)]
 
 
+def targets(part: str, status: int) -> list[str]:
+    """The targets of a part whose right response has this status."""
+    return [one.target for one in corpus([part]) if one.expected.status == status]
+
+
 def _all() -> Iterator[Exchange]:
     for part, targets in (
         ("text", ["/index", *UNKNOWN_PATHS]),
@@ -73,24 +77,24 @@ def _all() -> Iterator[Exchange]:
             yield Exchange(part, target)
 
 
+# Paths without an endpoint
 UNKNOWN_PATHS = (
     *("/", "/nothing", "/indexx", "/inde", "/index/x", "/index.html", "/json/x", "/mongo/small"),
     *("/agents/300", "/sleep/5", "/file/photo.jpg", "/favicon.ico", "/robots.txt", "/admin"),
     *("/.git/config", "/%C3%A9", "/" + "x" * 200),
 )
-"""Paths without an endpoint."""
 
+# Values of ``doc`` that are neither ``small`` nor ``big``
 BAD_DOCS = ("", "Big", "medium", "1", "null", "small%20", "%22big%22", "%7B%22%24ne%22%3A1%7D")
-"""Values of ``doc`` that are neither ``small`` nor ``big``."""
 
+# Ids of no note, most of which are no ids at all
 UNKNOWN_IDS = ("f" * 24, "f" * 23, "f" * 25, "x" * 24, "1", "%C3%A9", "null")
-"""Ids of no note, most of which are no ids at all."""
 
+# Values that are not integers, or outside every parameter's bounds
 NOT_NUMBERS = ("", "abc", "ten", "-1", "1x", "NaN", "null", "99999999999999999999")
-"""Values that are not integers, or outside every parameter's bounds."""
 
+# Names of no file
 MISSING = ("nothing.txt", "PHOTO.JPG", "photo", "photo.jpg.txt", "%C3%A9.txt")
-"""Names of no file."""
 
 
 def _files(part: str) -> Iterator[str]:

@@ -1,20 +1,21 @@
 """Comparisons whose failures show the expected and the actual value, and repeat the request."""
 
 import json
-from collections.abc import Container
 
 import spec
 from conformance.http import Response
+from conformance.proxy import Proxy
+from conformance.subject import Controlled
 from spec import Expected, media_types
 
 _SHOWN = 300
+_REQUESTS = 10
 
 
 class Mismatch(AssertionError):
     """A response differs from the contract."""
 
     def __init__(self, what: str, expected: object, got: object, response: Response) -> None:
-        """Name the part of ``response`` that differs."""
         self.what = what.split(" (")[0]
         self.status, self.request, self.repeat = response.status, response.request, response.repeat
         super().__init__(
@@ -31,9 +32,7 @@ def _shown(value: object) -> str:
 def same(what: str, expected: object, got: object, response: Response) -> None:
     """Fail unless they are equal."""
     if isinstance(expected, bytes) and isinstance(got, bytes) and expected != got:
-        at = next((i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b), None)
-        if at is None:
-            at = min(len(expected), len(got))
+        at = first_difference(expected, got)
         start = max(at - 40, 0) if at > 60 else 0
         what = f"{what} ({len(expected)} against {len(got)} bytes, first difference at {at})"
         raise Mismatch(what, expected[start : start + 200], got[start : start + 200], response)
@@ -41,10 +40,10 @@ def same(what: str, expected: object, got: object, response: Response) -> None:
         raise Mismatch(what, expected, got, response)
 
 
-def one_of(what: str, expected: Container[object], got: object, response: Response) -> None:
-    """Fail unless ``got`` is among ``expected``."""
-    if got not in expected:
-        raise Mismatch(what, f"one of {expected}", got, response)
+def first_difference(one: bytes, other: bytes) -> int:
+    """Where they begin to differ; the length of the shorter one if that is the beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def holds(what: str, expected: str, truth: bool, got: object, response: Response) -> None:
@@ -71,10 +70,24 @@ def right(response: Response) -> None:
 
 def problem(response: Response, *statuses: int) -> None:
     """Fail unless the response is the contract's problem for one of these statuses."""
-    one_of("status", statuses, response.status, response)
+    if response.status not in statuses:
+        expected = " or ".join(map(str, statuses))
+        raise Mismatch("status", expected, response.status, response)
     detail = response.status not in (404, 405)
     body = spec.problem(response.status).replace(*_RENAMED)
     answer(response, Expected(response.status, spec.PROBLEM, body, detail))
+
+
+def reads_each_time(controlled: Controlled, target: str, database: Proxy, least: int) -> None:
+    """Fail unless each request for ``target`` brings ``least`` bytes from the database."""
+    controlled.ask(target)
+    before = database.received
+    for _ in range(_REQUESTS):
+        response = controlled.ask(target)
+    read = database.received - before
+    if read < _REQUESTS * least:
+        expected = f"at least {_REQUESTS * least} bytes from the database for {_REQUESTS} requests"
+        raise Mismatch("caching", expected, f"{read} bytes", response)
 
 
 def without_extras(response: Response) -> bytes:

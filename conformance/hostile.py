@@ -10,6 +10,8 @@ def _get(
     return b"\r\n".join([line, b"Host: " + host, *fields, b"", b""]) + body
 
 
+# Requests for ``/index`` that RFC 9112 does not allow, or larger than most servers accept; by
+# question, in all variations
 BROKEN: dict[str, list[bytes]] = {
     "no-version": [_get(line=b"GET /index")],
     "version-9-9": [_get(line=b"GET /index HTTP/9.9")],
@@ -29,14 +31,12 @@ BROKEN: dict[str, list[bytes]] = {
     "5000-headers": [_get(*[b"a: b"] * 5000)],
     "length-in-words": [_get(b"Content-Length: ten")],
 }
-"""Requests for ``/index`` that RFC 9112 does not allow, or larger than most servers accept; by
-question, in all variations."""
 
+# Follows a request on its connection, and ends it: no need to wait for silence
 SENTINEL = b"GET /nothing-more HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-"""Follows a request on its connection, and ends it: no need to wait for silence."""
 
+# A JSON object that is no note: an endpoint that reads it stores nothing
 CONTENT = b'{"title":""}'
-"""A JSON object that is no note: an endpoint that reads it stores nothing."""
 _END = b"0\r\n\r\n"
 
 
@@ -94,8 +94,7 @@ def _ambiguous(hidden: bytes, content: bytes) -> dict[str, list[tuple[list[bytes
     }
 
 
-AMBIGUOUS = tuple(_ambiguous(b"", CONTENT))
-"""The questions about them."""
+AMBIGUOUS = tuple(_ambiguous(b"", CONTENT))  # the questions about them
 
 
 def ambiguous(

@@ -5,18 +5,19 @@ those that violate RFC 9112.
 """
 
 import contextlib
+import re
 import select
 import shlex
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import h11
 
 from harness.ports import http_url
 
-TIMEOUT = 10.0
-"""Seconds that a response may take by default."""
+TIMEOUT = 10.0  # seconds that a response may take by default
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,24 @@ class Response:
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
-    repeat: str = field(repr=False, default="")
-    """A command that repeats the request."""
+    repeat: str = field(repr=False, default="")  # a command that repeats the request
 
     def header(self, name: str) -> str | None:
         """The value of a header, its fields combined as in RFC 9110, section 5.3."""
         values = [value for key, value in self.headers if key == name.lower()]
         return ", ".join(values) if values else None
+
+    @property
+    def options(self) -> list[str]:
+        """The options of ``Connection``."""
+        return re.split(r"[\s,]+", (self.header("Connection") or "").lower())
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it says, by a header or its version, that it is the connection's last."""
+        return "close" in self.options or (
+            self.version == "1.0" and "keep-alive" not in self.options
+        )
 
     @property
     def content_type(self) -> str | None:
@@ -87,9 +99,8 @@ class NoAnswer(AssertionError):
 
     what = ""
 
-    def __init__(self, request: "Request", repeat: str) -> None:
-        """Take the request, and a command that repeats it."""
-        self.request, self.repeat = request, repeat
+    def __init__(self, request: Request) -> None:
+        self.request = request
         super().__init__(
             f"{request.method} {request.target[:300]}\nexpected  a response\ngot       {self.what}"
         )
@@ -112,30 +123,29 @@ class Garbled(AssertionError):
 
     what = "framing"
 
-    def __init__(self, text: str, request: "Request | None" = None) -> None:
-        """Take what is wrong, and the request."""
+    def __init__(self, text: str, request: Request | None = None) -> None:
         self.request = request
         super().__init__(text)
+
+
+# Errors of a client that gets no complete response
+FAILED = (NoAnswer, Garbled, OSError)
 
 
 class Connection:
     """One TCP connection to a server."""
 
     def __init__(self, host: str, port: int, timeout: float = TIMEOUT) -> None:
-        """Connect; nothing is sent."""
         self.url = http_url(host, port)
-        self.host = self.url.removeprefix("http://")
-        """As in ``Host``, with the port."""
+        self.host = self.url.removeprefix("http://")  # as in ``Host``, with the port
         self.socket = socket.create_connection((host, port), timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._rest = b""
 
     def __enter__(self) -> "Connection":
-        """Close at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
         self.socket.close()
 
     def send(self, data: bytes) -> None:
@@ -151,11 +161,7 @@ class Connection:
     def receive(self, request: Request | None = None) -> Response:
         """Read the next response, which answers ``request``."""
         request = request or Request()
-        repeat = request.curl(self.url)
-        parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
-        method = request.method if request.method in ("GET", "HEAD") else "POST"
-        parser.send(h11.Request(method=method, target="/", headers=[("Host", "x")]))
-        parser.send(h11.EndOfMessage())
+        parser = _parser(request.method if request.method in ("GET", "HEAD") else "POST")
         if self._rest:  # h11 takes no bytes for the end of the connection
             parser.receive_data(self._rest)
         head: h11.Response | None = None
@@ -164,18 +170,20 @@ class Connection:
             while True:
                 match parser.next_event():
                     case h11.NEED_DATA:
-                        if not self._feed(parser, started=head is not None):
-                            raise Closed(request, repeat)
+                        data = self.read_some()
+                        if not data and head is None and not parser.trailing_data[0]:
+                            raise Closed(request)
+                        parser.receive_data(data)
                     case h11.Response() as head:
                         pass
-                    case h11.Data(data=data):
-                        body += data
+                    case h11.Data(data=part):
+                        body += part
                     case h11.EndOfMessage():
                         break
                     case h11.ConnectionClosed():
-                        raise Closed(request, repeat)
+                        raise Closed(request)
         except TimeoutError as error:
-            raise Silence(request, repeat) from error
+            raise Silence(request) from error
         except h11.RemoteProtocolError as error:
             sent = request.encode("x")[:200]
             raise Garbled(f"not a valid response to {sent!r}: {error}", request) from error
@@ -187,19 +195,8 @@ class Connection:
             head.status_code,
             tuple((name.decode(), value.decode("latin-1")) for name, value in head.headers),
             bytes(body),
-            repeat,
+            request.curl(self.url),
         )
-
-    def _feed(self, parser: h11.Connection, *, started: bool) -> bool:
-        """Read once; False if the connection ends before the response begins."""
-        try:
-            data = self.socket.recv(1 << 16)
-        except ConnectionResetError:
-            data = b""
-        if not data and not started and not parser.trailing_data[0]:
-            return False
-        parser.receive_data(data)
-        return True
 
     def require_end(self, response: Response) -> None:
         """Fail if the server sends anything after the end of the last response.
@@ -219,7 +216,7 @@ class Connection:
 
     def _late_body(self, response: Response) -> bytes:
         try:
-            if (response.header("Connection") or "").lower() != "close":
+            if not response.is_last:
                 last = Request("/index", headers=(("Connection", "close"),))
                 self.send(last.encode(self.host))
             data = self.socket.recv(1 << 16)
@@ -227,17 +224,38 @@ class Connection:
             return b""
         return b"" if data.startswith(b"HTTP/1.") else data
 
-    def read_to_end(self) -> bytes:
-        """All bytes until the server closes, or is silent for a second after its first bytes."""
-        first = self.read_some()
-        return first + self.read_raw(1) if first else b""
-
     def read_some(self) -> bytes:
         """The next bytes; none at the end of the connection. Raises :class:`TimeoutError`."""
         try:
             return self.socket.recv(1 << 16)
         except ConnectionResetError:
             return b""
+
+    def read_raw(self, timeout: float) -> bytes:
+        """All bytes until the server closes or is silent for ``timeout`` seconds."""
+        pieces, self._rest = [self._rest], b""
+        self.socket.settimeout(timeout)
+        with contextlib.suppress(TimeoutError):
+            while piece := self.read_some():
+                pieces.append(piece)
+        return b"".join(pieces)
+
+    def read_until(self, enough: Callable[[bytes], object]) -> tuple[bytes, bool]:
+        """Read until it is enough; also return whether the connection ended before that.
+
+        Reading also stops on silence, and after a minute in any case.
+        """
+        until = time.monotonic() + 60
+        raw = b""
+        while not enough(raw) and time.monotonic() < until:
+            try:
+                piece = self.read_some()
+            except TimeoutError:
+                return raw, False
+            if not piece:
+                return raw, True
+            raw += piece
+        return raw, False
 
     def is_readable(self) -> bool:
         """Whether there are bytes to read, or the end of the connection."""
@@ -247,24 +265,39 @@ class Connection:
         """Whether the server has closed an idle connection."""
         return not self._rest and self.is_readable()
 
-    def read_raw(self, timeout: float) -> bytes:
-        """All bytes until the server closes or is silent for ``timeout`` seconds."""
-        data, self._rest = bytearray(self._rest), b""
-        self.socket.settimeout(timeout)
-        with contextlib.suppress(TimeoutError, ConnectionResetError):
-            while chunk := self.socket.recv(1 << 16):
-                data += chunk
-        return bytes(data)
-
     def is_closed_within(self, seconds: float) -> bool:
         """Whether the server closes within that time, without sending another byte."""
-        if self._rest:
-            return False
-        deadline = time.monotonic() + seconds
-        self.socket.settimeout(max(deadline - time.monotonic(), 0.001))
+        self.socket.settimeout(seconds)
         try:
-            return self.socket.recv(1) == b""
-        except ConnectionResetError:
-            return True
+            return not self._rest and not self.read_some()
         except TimeoutError:
             return False
+
+
+def statuses(raw: bytes) -> list[bytes]:
+    """The status of each final response in a connection's bytes; what is none ends the list."""
+    found: list[bytes] = []
+    while raw:
+        parser = _parser("POST")
+        parser.receive_data(raw)
+        try:
+            while True:
+                event = parser.next_event()
+                if isinstance(event, h11.Response):
+                    found.append(b"%d" % event.status_code)
+                elif event in (h11.NEED_DATA, h11.PAUSED):
+                    return found
+                elif isinstance(event, h11.EndOfMessage):
+                    break
+        except h11.RemoteProtocolError:
+            return found
+        raw = parser.trailing_data[0]
+    return found
+
+
+def _parser(method: str) -> h11.Connection:
+    """A parser of the response to a request with this method."""
+    parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
+    parser.send(h11.Request(method=method, target="/", headers=[("Host", "x")]))
+    parser.send(h11.EndOfMessage())
+    return parser

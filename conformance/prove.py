@@ -20,17 +20,15 @@ from harness.hints import listed
 from harness.paths import CALLER, ROOT
 from harness.scratch import scratch
 
+# Deployments tested at once: their checks mostly wait
 JOBS = len(os.sched_getaffinity(0)) + 1
-"""Deployments tested at once: their checks mostly wait."""
 
+# Servers built at once, while those that are ready are tested: a first build mostly downloads
 _BUILDS = 2
-"""Servers built at once, while those that are ready are tested: a first build mostly downloads."""
 
-_SILENCE = 30.0
-"""Seconds between a deployment's lines of progress without a terminal."""
+_SILENCE = 30.0  # seconds between a deployment's lines of progress without a terminal
 
-TargetOrUrl = Target | str
-"""A deployment to start, or the address of a running server."""
+TargetOrUrl = Target | str  # a deployment to start, or the address of a running server
 
 
 class Proof:

@@ -20,27 +20,22 @@ class Proxy:
     """Forwards one loopback port to a database."""
 
     def __init__(self, address: Address) -> None:
-        """Forward to the server at ``address``; listen from :meth:`running` on."""
-        self._address = address
+        self.address = address
         self._loop = asyncio.new_event_loop()
         self._server: asyncio.Server | None = None
         self._links: set[asyncio.StreamWriter] = set()
         self._flowing = asyncio.Event()
         self._rejection: bytes | None = None
         self.port = 0
-        self.delay = 0.0
-        """Seconds by which all data from the database is delayed."""
-        self.connections = 0
-        """Connections that the server has opened."""
-        self.sent = 0
-        """Bytes sent by the server, forwarded or not."""
-        self.received = 0
-        """Bytes sent by the database."""
+        self.delay = 0.0  # seconds by which all data from the database is delayed
+        self.connections = 0  # that the server has opened
+        self.sent = 0  # bytes from the server, forwarded or not
+        self.received = 0  # bytes from the database
 
     @property
     def url(self) -> str:
         """The database's URL through this proxy."""
-        return self._address.through(self.port)
+        return self.address.through(self.port)
 
     @contextmanager
     def running(self) -> Iterator["Proxy"]:
@@ -63,6 +58,15 @@ class Proxy:
         Data that was held back is forwarded as soon as the proxy is open again.
         """
         self._call(self._set(state))
+
+    @contextmanager
+    def in_state(self, state: State) -> Iterator[None]:
+        """Set a state for the length of the block."""
+        self.set(state)
+        try:
+            yield
+        finally:
+            self.set("open")
 
     def reject(self, sqlstate: str) -> None:
         """Speak PostgreSQL's protocol: answer new connections with an error (PostgreSQL, 55.8).
@@ -127,7 +131,7 @@ class Proxy:
             return
         try:
             back_reader, back_writer = await asyncio.open_connection(
-                self._address.host, self._address.port
+                self.address.host, self.address.port
             )
         except OSError:
             writer.transport.abort()
@@ -137,8 +141,8 @@ class Proxy:
         if writer.transport.is_closing():  # cut meanwhile
             back_writer.transport.abort()
         await asyncio.gather(
-            self._pump_from_server(reader, back_writer),
-            self._pump_from_database(back_reader, writer),
+            self._pump(reader, back_writer, to_database=True),
+            self._pump(back_reader, writer, to_database=False),
         )
         self._links -= {writer, back_writer}
 
@@ -154,30 +158,20 @@ class Proxy:
         writer.close()
         self._links.discard(writer)
 
-    async def _pump_from_server(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    async def _pump(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, to_database: bool
     ) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(1 << 16):
-                self.sent += len(data)
-                await self._pass_on(data, writer)
-        writer.close()
-
-    async def _pump_from_database(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        with contextlib.suppress(OSError):
-            while data := await reader.read(1 << 16):
-                if self.delay:
+                if to_database:
+                    self.sent += len(data)
+                else:
                     await asyncio.sleep(self.delay)
-                self.received += len(data)
-                await self._pass_on(data, writer)
+                    self.received += len(data)
+                await self._flowing.wait()
+                writer.write(data)
+                await writer.drain()
         writer.close()
-
-    async def _pass_on(self, data: bytes, writer: asyncio.StreamWriter) -> None:
-        await self._flowing.wait()
-        writer.write(data)
-        await writer.drain()
 
 
 @contextmanager

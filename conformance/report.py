@@ -1,4 +1,4 @@
-"""Shows verdicts: a table with the failures, JSON, JUnit XML."""
+"""Shows verdicts: a table with the failures, or JSON."""
 
 import json
 import textwrap
@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from pathlib import Path
-from xml.etree import ElementTree
 
 from rich.console import Console
 from rich.table import Table
@@ -16,17 +14,14 @@ from rich.text import Text
 from conformance.causes import Cause, causes, lacking, part_asked
 from conformance.verdict import Check, Verdict
 from harness.hints import listed
-from harness.writing import write_whole
 from spec.behaviours import questions
 
-_SCREEN = 30
-"""Lines of output after which the first failures are shown again."""
-_AGAIN = 4
-"""The most failures that are shown again."""
-_SHORT = 3
-"""The most lines of a message, or of the log, that are shown again."""
+_SCREEN = 30  # lines of output after which the first failures are shown again
+_AGAIN = 4  # the most failures that are shown again
+_SHORT = 3  # the most lines of a message, or of the log, that are shown again
 
-_STYLES = {"risky": "bold red", "slow": "yellow", "plain": "", "good": "green"}
+# Of answers, the worst first
+STYLES = {"risky": "bold red", "slow": "yellow", "plain": "", "good": "green"}
 
 
 def show(verdicts: Sequence[Verdict], console: Console) -> None:
@@ -67,9 +62,8 @@ def _outcome(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
 
 def _failed(verdict: Verdict) -> str:
     many = len(verdict.failures)
-    return (
-        f"{verdict.target} ({many} of {many + _passed(verdict)} checks)" if many else verdict.target
-    )
+    counts = f" ({many} of {many + _passed(verdict)} checks)" if many else ""
+    return verdict.target + counts
 
 
 def _passed(verdict: Verdict) -> int:
@@ -87,17 +81,11 @@ def _required(verdict: Verdict) -> Text:
 def _behaviours(verdict: Verdict) -> Text:
     if not verdict.behaviours:
         return Text("-")
-    risky = _ratings(verdict)["risky"]
-    text = f"{len(verdict.behaviours)}, {risky} risky"
+    ratings = [questions()[id].answers[one].rating for id, one in verdict.behaviours.items()]
+    text = f"{len(ratings)}, {ratings.count('risky')} risky"
     if verdict.changes:
         return Text(f"{text}, {len(verdict.changes)} changed", style="bold red")
     return Text(text)
-
-
-def _ratings(verdict: Verdict) -> Counter[str]:
-    return Counter(
-        questions()[id].answers[answer].rating for id, answer in verdict.behaviours.items()
-    )
 
 
 def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
@@ -168,10 +156,8 @@ def _changes(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield question.text if question else "this question no longer exists", ""
         yield f"recorded  {change.recorded or 'nothing'}\nseen      {change.seen or 'nothing'}", ""
     if verdict.changes:
-        yield (
-            f"\n{verdict.target}: versions that changed: {', '.join(verdict.upgrades) or 'none'}",
-            "",
-        )
+        upgrades = ", ".join(verdict.upgrades) or "none"
+        yield f"\n{verdict.target}: versions that changed: {upgrades}", ""
         yield f"to accept these answers: ./just conform {verdict.called} --record", ""
     if verdict.failures and verdict.unanswered:
         ids = listed(list(verdict.unanswered))
@@ -186,12 +172,12 @@ def _foreign(verdict: Verdict) -> Iterator[tuple[str, str]]:
     if verdict.compared or not verdict.behaviours:
         return
     yield f"\n{verdict.target} behaves like this (in the parts that it serves):", "bold"
-    for rating in _STYLES:
+    for rating in STYLES:
         for id, answer in verdict.behaviours.items():
             listed = questions()[id].answers[answer]
             if listed.rating == rating:
                 why = f": {listed.why}" if rating == "risky" else ""
-                yield f"  {rating:5}  {id}: {answer}{why}", _STYLES[rating]
+                yield f"  {rating:5}  {id}: {answer}{why}", STYLES[rating]
 
 
 def _fingerprints(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
@@ -202,56 +188,12 @@ def _fingerprints(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
 
 def _unrecorded(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
     if found := [verdict for verdict in verdicts if verdict.unrecorded]:
-        targets, names = (
-            ", ".join(one.target for one in found),
-            " ".join(one.called for one in found),
-        )
+        targets = ", ".join(one.target for one in found)
+        command = f"./just conform {' '.join(one.called for one in found)} --record"
         style = "red" if any(one.compared for one in found) else ""
-        yield (
-            f"\nno recorded behaviours: {targets}: `./just conform {names} --record` records them",
-            style,
-        )
+        yield f"\nno recorded behaviours: {targets}: `{command}` records them", style
 
 
 def as_json(verdicts: Sequence[Verdict]) -> str:
     """Everything, for machines."""
     return json.dumps([one.as_dict() for one in verdicts], indent=2, ensure_ascii=False)
-
-
-def write_junit(verdicts: Sequence[Verdict], path: Path) -> None:
-    """The checks as JUnit XML: a suite per server, a case per check."""
-    root = ElementTree.Element("testsuites")
-    for verdict in verdicts:
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=verdict.target,
-            tests=str(len(verdict.checks)),
-            failures=str(len(verdict.failures)),
-            skipped=str(sum(check.outcome == "skipped" for check in verdict.checks)),
-            errors=str(int(bool(verdict.error))),
-        )
-        for check in verdict.checks:
-            case = ElementTree.SubElement(
-                suite,
-                "testcase",
-                classname=f"{verdict.target}.{check.part}",
-                name=check.name,
-                time=f"{check.seconds:.3f}",
-            )
-            if check.outcome == "skipped":
-                ElementTree.SubElement(case, "skipped", message=check.message)
-            elif check.outcome == "failed":
-                failure = ElementTree.SubElement(case, "failure", message=check.message)
-                failure.text = f"{check.message}\n{check.repeat}"
-        for change in verdict.changes:
-            name = f"behaviour {change.question}"
-            case = ElementTree.SubElement(suite, "testcase", name=name)
-            message = f"recorded {change.recorded}, seen {change.seen}"
-            ElementTree.SubElement(case, "failure", message=message)
-        if verdict.error:
-            case = ElementTree.SubElement(suite, "testcase", name="the suite itself")
-            ElementTree.SubElement(case, "error", message=verdict.error)
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode")
-    write_whole(path, f"<?xml version='1.0' encoding='utf-8'?>\n{text}\n")

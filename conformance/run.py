@@ -18,14 +18,12 @@ from harness.processes import ending, spawn, stop
 
 CHECKS = ROOT / "conformance" / "contract"
 
-_LAST = "availability"
-"""The part that puts the server through an outage."""
+_LAST = "availability"  # the part that puts the server through an outage
 
-_NOTHING_TO_RUN = 5
-"""pytest's exit status if no check is selected."""
+_NOTHING_TO_RUN = 5  # pytest's exit status if no check is selected
 
+# Called with the number of finished checks, the total, and the name of the last
 Progress = Callable[[int, int, str], None]
-"""Called with the number of finished checks, the total, and the name of the last."""
 
 
 def _place(part: str) -> tuple[bool, int, str]:
@@ -38,7 +36,6 @@ class Examination:
     """The suite on one server."""
 
     def __init__(self, target: str, verdict: Verdict, log: Path, progress: Progress) -> None:
-        """Take a deployment's path or an address, and the verdict to fill in."""
         self.where = ["--target", target]
         self.verdict, self.log, self.progress = verdict, log, progress
         self._total = self._checked = 0

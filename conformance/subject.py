@@ -1,12 +1,14 @@
 """The server under test."""
 
 import os
+import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from subprocess import Popen
 from threading import Lock
 from urllib.parse import urlsplit
 
@@ -15,15 +17,23 @@ import psutil
 import spec
 from conformance import address
 from conformance.events import emit
-from conformance.http import TIMEOUT, Connection, Garbled, NoAnswer, Request, Response
+from conformance.http import FAILED, TIMEOUT, Connection, Request, Response
 from conformance.proxy import Proxy
 from harness.catalog import Target
 from harness.errors import UsageError
 from harness.manifest import Deployment
 from harness.ports import free_port, http_url
 from harness.processes import wait_until
-from harness.server import Running, running
+from harness.server import running
 from harness.services import Services
+
+_CONNECTING = 10.0  # seconds that a driver may take to connect once its server has started
+_QUIET = 0.5  # seconds without output after which a log counts as complete
+
+# When the files were modified: long ago, and not on a full second
+MODIFIED = 1_750_000_000.25
+SECRET = b"outside the folder"
+BIG = 100 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,7 @@ class Subject:
 
     def keeps(self, response: Response) -> bool:
         """Whether the connection of a response accepts another request."""
-        return (response.header("Connection") or "").lower() != "close"
+        return not response.is_last
 
     def connect(self, timeout: float = TIMEOUT) -> Connection:
         """A new connection."""
@@ -78,17 +88,52 @@ class Subject:
             return response
 
 
-@dataclass(frozen=True)
-class Controlled(Subject):
-    """A server that we started, with its databases, files and settings under our control."""
+@dataclass(frozen=True, kw_only=True)
+class Started(Subject):
+    """A server whose processes we started."""
 
-    target: Target = field(kw_only=True)
-    process: Running = field(kw_only=True)
-    services: Services = field(kw_only=True)
-    mongodb: Proxy = field(kw_only=True)
-    postgresql: Proxy = field(kw_only=True)
-    files: Path = field(kw_only=True)
-    log: Path = field(kw_only=True)
+    process: Popen[bytes]
+    log: Path  # its stdout and stderr
+
+    def processes(self) -> list[psutil.Process]:
+        """Its live processes, the parent first."""
+        try:
+            first = psutil.Process(self.process.pid)
+            return [one for one in (first, *first.children(recursive=True)) if is_alive(one)]
+        except psutil.NoSuchProcess:
+            return []
+
+    def pids(self) -> set[int]:
+        """The ids of its live processes."""
+        return {one.pid for one in self.processes()}
+
+    def written(self, start: int = 0) -> str:
+        """The log from byte ``start`` on, once it has not grown for a while."""
+        size, deadline = -1, time.monotonic() + 10 * _QUIET
+        while size != (size := self.log.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(_QUIET)
+        return self.log.read_bytes()[start:].decode(errors="replace")
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether it has not ended; a zombie has, its new parent has yet to reap it."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Controlled(Started):
+    """A server with its databases, files and settings under our control."""
+
+    target: Target
+    settings: Mapping[str, str]  # of its own; ``environment`` has all
+    environment: Mapping[str, str]
+    services: Services
+    mongodb: Proxy
+    postgresql: Proxy
+    files: Path
 
     @property
     def deployment(self) -> Deployment:
@@ -99,40 +144,27 @@ class Controlled(Subject):
         """False if the manifest says that it closes after each response, announced or not."""
         return self.deployment.keep_alive and super().keeps(response)
 
-    def processes(self) -> list[psutil.Process]:
-        """Its processes, the parent first."""
-        leader = psutil.Process(self.process.process.pid)
-        return [leader, *leader.children(recursive=True)]
-
-    def pids(self) -> set[int]:
-        """The ids of its live processes."""
-        try:
-            return {one.pid for one in self.processes() if one.status() != psutil.STATUS_ZOMBIE}
-        except psutil.NoSuchProcess:
-            return set()
+    def another(self, **settings: str) -> AbstractContextManager["Controlled"]:
+        """Start another instance of the deployment, with other settings."""
+        return start(self.target, self.services, self.log.parent, {**self.settings, **settings})
 
 
 def served_parts(subject: Subject) -> frozenset[str]:
     """The parts of the contract whose example is answered with 200; others have no behaviours."""
     found = set()
     for part, endpoint in spec.ENDPOINTS.items():
-        with suppress(NoAnswer, Garbled, OSError):
+        with suppress(*FAILED):
             if part in subject.parts and subject.ask(endpoint.example).status == 200:
                 found.add(part)
     return frozenset(found)
 
 
-Start = Callable[[Mapping[str, str]], AbstractContextManager[Controlled]]
-"""Starts another instance of a deployment with other settings."""
-
 _making = Lock()
-_CONNECTING = 10.0
-"""Seconds that a driver may take to connect once its server has started."""
 
 
 @contextmanager
 def start(
-    target: Target, services: Services, folder: Path, settings: Mapping[str, str] | None = None
+    target: Target, services: Services, folder: Path, settings: Mapping[str, str] = {}
 ) -> Iterator[Controlled]:
     """Start a server behind proxies to its databases, with files of its own; stop it at the end."""
     files = folder / "files"
@@ -152,31 +184,32 @@ def start(
             "SLOW_API_URL": services.slow_api_url,
             "MONGODB_URL": mongodb.url,
             "DATABASE_URL": postgresql.url,
+            **settings,
         }
         output = held.enter_context(log.open("w"))
         server = held.enter_context(
-            running(target, own | dict(settings or {}), output=output, tell=_tell)
+            running(
+                target, own, output=output, tell=lambda line: emit(event="waiting", message=line)
+            )
         )
         subject = Controlled(
             server.host,
             server.port,
             frozenset(target.server.manifest.parts or spec.ENDPOINTS),
+            process=server.process,
+            log=log,
             target=target,
-            process=server,
+            settings=settings,
+            environment=server.environment,
             services=services,
             mongodb=mongodb,
             postgresql=postgresql,
             files=files,
-            log=log,
         )
-        if source.in_replica_set and "MONGODB_URL" not in (settings or {}):
+        if source.in_replica_set and "MONGODB_URL" not in settings:
             _require_proxy(subject)
         _await_databases(subject)
         yield subject
-
-
-def _tell(line: str) -> None:
-    emit(event="waiting", message=line)
 
 
 def _await_databases(subject: Controlled) -> None:
@@ -190,7 +223,7 @@ def _await_databases(subject: Controlled) -> None:
 def _is_available(subject: Subject, target: str) -> bool:
     try:
         return subject.ask(target).status != 503
-    except (OSError, NoAnswer, Garbled):
+    except FAILED:
         return True
 
 
@@ -204,13 +237,6 @@ def _require_proxy(subject: Controlled) -> None:
             "connects to the members and avoids the suite's proxy; leave MONGODB_URL unset, or "
             "name a mongod outside of a set"
         )
-
-
-MODIFIED = 1_750_000_000.25
-"""When the files were modified: long ago, and not on a full second."""
-
-SECRET = b"outside the folder"
-BIG = 100 * 1024 * 1024
 
 
 def fresh_name(extension: str) -> str:

@@ -16,17 +16,17 @@ from harness.sources import source_files
 from harness.writing import write_whole
 from spec.behaviours import questions
 
+# Files that describe a server and do not change what it does
 _BESIDE = {records.NAME, "README.md"}
-"""Files that describe a server and do not change what it does."""
 
 _SUITE = ("spec", "harness", "conformance", "requirements")
+# What no check and no question uses
 _NOT_THE_SUITE = (
     *("conformance/matrix", "harness/pages.py"),
     *("harness/new.py", "harness/naming.py", "harness/readme.py", "harness/template"),
     *("harness/skeleton.py", "harness/skeletons", "harness/doctor.py", "harness/lines.py"),
     *("requirements/actionlint.txt", "requirements/locust.txt", "requirements/postgresql-tls.txt"),
 )
-"""What no check and no question uses."""
 
 
 @dataclass(frozen=True)
@@ -35,22 +35,17 @@ class Check:
 
     part: str
     name: str
-    outcome: str
-    """``passed``, ``failed`` or ``skipped`` (not applicable to this server)."""
+    outcome: str  # ``passed``, ``failed`` or ``skipped`` (not applicable to this server)
     seconds: float = 0.0
-    message: str = ""
-    """The expected and the actual value."""
-    repeat: str = ""
-    """A command that repeats the request."""
+    message: str = ""  # the expected and the actual value
+    repeat: str = ""  # a command that repeats the request
+    # The target of the request that failed, or the path of the endpoint that was tested
     request: str = ""
-    """The target of the request that failed, or the path of the endpoint that was tested."""
-    status: int = 0
-    """The status of its response, if there was one that differs."""
-    what: str = ""
-    """The part of the response that differs, such as ``body``."""
+    status: int = 0  # the status of its response, if there was one that differs
+    what: str = ""  # the part of the response that differs, such as ``body``
     where: str = ""
+    # What the server logged at the end of the check, if that may be the cause
     log: str = ""
-    """What the server logged at the end of the check, if that may be the cause."""
 
 
 @dataclass
@@ -58,32 +53,27 @@ class Verdict:
     """The suite's results for one deployment."""
 
     target: str
-    called: str = ""
-    """What tasks take to find it: a name, a folder or an address."""
-    state: str = ""
-    """:func:`state_of` the target once it is built; empty for an address."""
+    called: str = ""  # what tasks take to find it: a name, a folder or an address
+    state: str = ""  # :func:`state_of` the target once it is built; empty for an address
     checks: list[Check] = field(default_factory=list)
+    # The answer to each question that was asked
     behaviours: dict[str, str] = field(default_factory=dict)
-    """The answer to each question that was asked."""
+    # Questions without an answer, and why
     unanswered: dict[str, str] = field(default_factory=dict)
-    """Questions without an answer, and why."""
+    # Answers that differ from the record
     changes: list[records.Change] = field(default_factory=list)
-    """Answers that differ from the record."""
+    # Versions that differ from the record, if answers changed
     upgrades: list[str] = field(default_factory=list)
-    """Versions that differ from the record, if answers changed."""
+    # Whether its answers must be those recorded: it is this repository's, or has a record
     compared: bool = True
-    """Whether its answers must be those recorded: it is this repository's, or has a record."""
-    unrecorded: bool = False
-    """Whether there is no record to compare with."""
+    unrecorded: bool = False  # whether there is no record to compare with
+    # Checks that were not run, counted by part
     left_out: dict[str, int] = field(default_factory=dict)
-    """Checks that were not run, counted by part."""
     fingerprint: str | None = None
-    error: str = ""
-    """Why the suite did not complete."""
+    error: str = ""  # why the suite did not complete
+    # Whether that is because the server could not be built or started
     unstarted: bool = False
-    """Whether that is because the server could not be built or started."""
-    finished: str = ""
-    """When, in UTC (ISO 8601)."""
+    finished: str = ""  # when, in UTC (ISO 8601)
 
     @property
     def failures(self) -> list[Check]:
@@ -177,11 +167,6 @@ def _is_docstring(node: ast.AST) -> bool:
 def keep(target: Target, verdict: Verdict) -> None:
     """Write a verdict to its file."""
     write_whole(_path(target), json.dumps(verdict.as_dict(), indent=2, ensure_ascii=False))
-
-
-def has_passed(target: Target) -> bool:
-    """Whether the current state of the target has passed."""
-    return passed_as(target) is not None
 
 
 def passed_as(target: Target) -> str | None:

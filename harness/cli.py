@@ -15,11 +15,11 @@ import spec
 from harness import doctor as checks
 from harness.build import build, run_in
 from harness.catalog import Server, find_servers, find_target, find_targets, require_all
-from harness.console import progress_bar, result, say
+from harness.console import result, say
 from harness.errors import TaskError, UsageError
 from harness.lines import count_lines
 from harness.new import copy_server
-from harness.paths import CALLER, README, ROOT, RUN
+from harness.paths import CALLER, README, ROOT
 from harness.ports import require_free
 from harness.processes import ending
 from harness.readme import blocks, with_table
@@ -232,19 +232,6 @@ def reset(yes: bool, data: bool) -> None:
     if not yes and (own := fixtures.names(os.environ)):
         raise UsageError(f"`just reset --yes` deletes {', '.join(own)}")
     reset_services()
-
-
-@main.command()
-@click.argument("count", default=10_000)
-@click.option("--seed", default=1, show_default=True, help="The same seed gives the same bytes.")
-@reports_errors
-def images(count: int, seed: int) -> None:
-    """Generate COUNT images (default: 10000) of mixed sizes under .run/images."""
-    folder = RUN / "images" / f"{count}-{seed}"
-    with progress_bar() as bar:
-        task = bar.add_task("generating images", total=count, note="")
-        spec.write_images(folder, count, seed, lambda done: bar.update(task, completed=done))
-    click.echo(folder)
 
 
 @main.command()

@@ -3,15 +3,16 @@
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass
 
 BEHAVIOURS = Path(__file__).parent / "behaviours.toml"
 
+# ``slow`` costs performance alone; ``risky``, security, data or correctness
 Rating = Literal["good", "plain", "slow", "risky"]
-"""``slow`` costs performance alone; ``risky``, security, data or correctness."""
+RATINGS: tuple[Rating, ...] = get_args(Rating)
 Layer = Literal["server", "framework", "driver"]
 Requirement = Literal["must", "should"]
 
@@ -31,13 +32,11 @@ class Question:
     id: str
     group: str
     text: str
-    source: str
-    """The RFC section or document that defines the right behaviour."""
-    decided_by: Layer
-    """The part of a stack that decides the answer, as a rule."""
+    source: str  # the RFC section or document that defines the right behaviour
+    decided_by: Layer  # as a rule
     answers: dict[str, Answer]
+    # How binding the source is, if it says so; apart from the ratings of the answers
     requirement: Requirement | None = None
-    """How binding the source is, if it says so; apart from the ratings of the answers."""
 
 
 @cache

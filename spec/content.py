@@ -28,6 +28,7 @@ FROM agentfeatures f
 LEFT JOIN agent_login_status s ON s.agent_id = f.id
 ORDER BY f.number"""
 
+# The ``metadata.contentType`` of GridFS files, by extension
 STORED_TYPES = {
     ".jpg": "image/jpeg",
     ".jpeg": "image/jpeg",
@@ -40,8 +41,8 @@ STORED_TYPES = {
     ".txt": "text/plain; charset=utf-8",
     ".html": "text/html; charset=utf-8",
 }
-"""The ``metadata.contentType`` of GridFS files, by extension."""
 
+# The type and subtype of `/files`, by extension; the stack decides others
 FILE_TYPES = {
     ".jpg": "image/jpeg",
     ".jpeg": "image/jpeg",
@@ -52,7 +53,6 @@ FILE_TYPES = {
     ".txt": "text/plain",
     ".html": "text/html",
 }
-"""The type and subtype of `/files`, by extension; the stack decides others."""
 
 
 @cache

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
+# A part of the contract: its endpoints, by their tag in `openapi.yaml`
 Part = Literal["text", "json", "mongo", "notes", "agents", "files", "gridfs", "sleep", "slow_api"]
-"""A part of the contract: its endpoints, by their tag in `openapi.yaml`."""
 
 Source = Literal["mongodb", "postgresql", "upstream"]
 
@@ -14,12 +14,10 @@ Source = Literal["mongodb", "postgresql", "upstream"]
 class Endpoint:
     """One part of the contract."""
 
-    example: str
-    """The target of a GET request that is served."""
-    source: Source | None = None
-    """The service that its answers come from."""
+    example: str  # the target of a GET request that is served
+    source: Source | None = None  # the service that its answers come from
+    # Operations of the source for each request: finds, scans or, for each call, 1
     cost: int = 0
-    """Operations of the source for each request: finds, scans or, for each call, 1."""
 
 
 ENDPOINTS: dict[Part, Endpoint] = {
@@ -34,12 +32,12 @@ ENDPOINTS: dict[Part, Endpoint] = {
     "slow_api": Endpoint("/slow_api?calls=1&ms=1", "upstream", 1),
 }
 
+# The setting that names each source
 SETTINGS: dict[Source, str] = {
     "mongodb": "MONGODB_URL",
     "postgresql": "DATABASE_URL",
     "upstream": "SLOW_API_URL",
 }
-"""The setting that names each source."""
 
 _FIRST_SEGMENTS = {
     urlsplit(one.example).path.split("/")[1]: part for part, one in ENDPOINTS.items()
@@ -48,7 +46,7 @@ _FIRST_SEGMENTS = {
 
 def part_of(target: str) -> Part:
     """The part of the contract that a request target belongs to; `ValueError` if to none."""
-    first = urlsplit(target).path.split("/")[1]
+    first = urlsplit(target).path.removeprefix("/").split("/")[0]
     if first not in _FIRST_SEGMENTS:
         raise ValueError(f"{target} belongs to no part of the contract")
     return _FIRST_SEGMENTS[first]

@@ -28,11 +28,10 @@ class Expected:
     """A correct response."""
 
     status: int
+    # To be compared with :mod:`spec.media_types`; None if any is correct
     media_type: str | None
-    """To be compared with :mod:`spec.media_types`; None if any is correct."""
     body: bytes
-    detail: bool = False
-    """Whether the problem details may have a ``detail``."""
+    detail: bool = False  # whether the problem details may have a ``detail``
 
 
 class _Bad(Exception):

@@ -3,7 +3,7 @@
 import re
 import time
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 import pytest
 
 from conformance.behaviours.lab import Inquiry, Lab
-from conformance.behaviours.observe import INQUIRIES, ask, observe
+from conformance.behaviours.observe import INQUIRIES, ask, observe_running
 from conformance.subject import Controlled, Subject, start
 from harness.catalog import Target, find_target
 from harness.paths import ROOT
@@ -51,25 +51,23 @@ class Bench:
         self.switch = folder / "fault"
         self.switch.write_text("")
 
-    def start(self, settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
-        own = {"FAULT_FILE": str(self.switch), **settings}
+    def start(self) -> AbstractContextManager[Controlled]:
+        own = {"FAULT_FILE": str(self.switch)}
         return start(self.target, self.backing, self.folder, own)
 
     def ask_all(self, queue: "SimpleQueue[Switch]") -> Iterator[tuple[Switch, str]]:
         """The observed answers for each switch in the queue; restarts a server that stops."""
         while True:
-            with self.start({}) as server:
+            with self.start() as server:
                 while server.pids():
                     try:
                         id, answer = queue.get_nowait()
                     except Empty:
                         return
                     self.switch.write_text(f"{id}={answer}" if answer else "")
-                    seen = ask(Lab(server, self.start, PATIENCE), INQUIRIES[id])
+                    seen = ask(Lab(server, PATIENCE), INQUIRIES[id])
                     self.switch.write_text("")
-                    for one in seen:
-                        if one.id == id or not answer:
-                            yield (one.id, answer), one.answer or one.error
+                    yield (id, answer), seen.answer or seen.error
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +81,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
     others: SimpleQueue[Switch] = SimpleQueue()
     for id, question in reversed(questions().items()):
         queue = alone if INQUIRIES[id].lane == "alone" else others
-        if id == INQUIRIES[id].ids[0]:
-            queue.put((id, ""))
-        for answer in question.answers:
+        for answer in ("", *question.answers):
             queue.put((id, answer))
     target = find_target(f"{WRONG}/wrong")
     with (
@@ -140,15 +136,16 @@ def test_a_foreign_server_is_asked_waiting_questions_last() -> None:
     asked: list[str] = []
 
     def inquiry(id: str, answer: str, seconds: float) -> Inquiry:
-        def answers(_: Lab) -> dict[str, str]:
+        def answers(_: Lab) -> str:
             time.sleep(seconds)
             asked.append(id)
-            return {id: answer}
+            return answer
 
-        return Inquiry((id,), answers, (), INQUIRIES[id].lane, False, "get")
+        return Inquiry(id, answers, (), INQUIRIES[id].lane, False, "get")
 
     waiting = inquiry("idle-connection", "longer", 0)
-    observe(Lab(Subject("127.0.0.1", 1)), [waiting, inquiry("date", "sent", 0.2)], lambda _: None)
+    inquiries = [waiting, inquiry("date", "sent", 0.2)]
+    observe_running(Lab(Subject("127.0.0.1", 1)), inquiries, lambda _: None)
     assert asked == ["date", "idle-connection"]
 
 

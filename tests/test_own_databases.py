@@ -267,4 +267,4 @@ def test_a_url_through_a_proxy() -> None:
     url = "mongodb://u:p%40@h,i:2/mine?w=1&replicaset=rs0"
     through = Address(url, "h", 1, direct).through(9)
     assert through == "mongodb://u:p%40@127.0.0.1:9/mine?w=1&directConnection=true"
-    assert Address("postgresql:///x", "h", 1).through(9, "u:p") == "postgresql://u:p@127.0.0.1:9/x"
+    assert Address("postgresql:///x", "h", 1).through(9) == "postgresql://127.0.0.1:9/x"

@@ -11,7 +11,7 @@ import pytest
 
 import spec
 from harness.locks import is_locked
-from harness.paths import ROOT, RUN
+from harness.paths import RUN
 from harness.ports import accepts, free_port
 from harness.processes import wait_until
 from tests.tasks import descendants, listeners, remaining, run, started
@@ -143,8 +143,8 @@ def test_a_killed_keeper_is_replaced(tmp_path: Path) -> None:
         (("serve", "tornado"), {"FILES_DIR": "/nonexistent"}, "FILES_DIR must be a folder"),
         (("serve", "all"), {}, "give one server, not all"),
         (("conform", "127.0.0.1:8000"), {}, "did you mean http://127.0.0.1:8000?"),
-        (("conform", "nginx", "--junit", "/etc/passwd/file.xml"), {}, "/etc/passwd"),
-        (("conform", "nginx", "--junit", "/tmp"), {}, "/tmp: Is a directory"),
+        (("behaviours", "nginx", "--page", "/etc/passwd/file.html"), {}, "/etc/passwd"),
+        (("behaviours", "nginx", "--page", "/tmp"), {}, "/tmp: Is a directory"),
         (("new", "tornado", "."), {}, "new or empty"),
     ],
 )
@@ -170,14 +170,3 @@ def test_a_taken_port(tmp_path: Path) -> None:
         done = run("serve", "tornado", env={"PORT": str(port)})
     assert done.returncode == 2
     assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
-
-
-def test_images_are_reproducible_and_resumed(tmp_path: Path) -> None:
-    done = run("images", "20", "--seed", "7")
-    folder = Path(done.stdout.strip())
-    assert folder == ROOT / ".run" / "images" / "20-7"
-    first = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert len(first) == 20
-    (folder / "00003.png").unlink()
-    run("images", "20", "--seed", "7")
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first

@@ -1,15 +1,18 @@
 """Workloads define all that is needed to repeat a run; errors in them name the field."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.images import prepare
 from bench.plan import can_run, settings_of, turns
 from bench.run import serving
-from bench.workload import Case, Changes, load_workload, workload_names
+from bench.workload import Case, Changes, Images, load_workload, workload_names
 from harness.catalog import find_target, find_targets
 from harness.errors import UsageError
+from harness.services import Services
 
 pytestmark = pytest.mark.quick
 
@@ -115,3 +118,20 @@ def test_one_process_that_uses_all_cores_is_measured_beside_several() -> None:
     assert settings_of(play, case) == {"THREADS": "8"}
     assert settings_of(tornado, case) == {"WORKERS": "4", "THREADS": "8"}
     assert not can_run(one, case)
+
+
+def test_images_are_reproducible_and_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.images.RUN", tmp_path)
+    done: list[int] = []
+    plan = Images(endpoint="/files", count=3), Services("", "", ""), done.append
+    folder, targets = prepare(*plan)
+    assert targets == ["/files/00000.png", "/files/00001.png", "/files/00002.png"]
+    first = {path.name: path.read_bytes() for path in folder.iterdir()}
+    digest = hashlib.sha256(b"".join(first[name] for name in sorted(first))).hexdigest()
+    assert digest[:16] == "e60c48e2b164b981"
+    (folder / "00001.png").unlink()
+    prepare(*plan)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == first
+    assert done == [1, 2, 3] * 2

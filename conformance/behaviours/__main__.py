@@ -3,15 +3,14 @@
 Each answer is a line of JSON on stdout, for the process that runs the suite.
 """
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from functools import partial
 
 import click
 
 from conformance.behaviours.lab import Lab
-from conformance.behaviours.observe import INQUIRIES, Observation, observe
+from conformance.behaviours.observe import INQUIRIES, Observation, observe, observe_running
 from conformance.events import emit
-from conformance.subject import Controlled, Subject, served_parts, start
+from conformance.subject import Subject, served_parts, start
 from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.scratch import scratch
@@ -26,26 +25,22 @@ from harness.task import end_at_once_on_signals
 def main(name: str, only: str | None, patience: float) -> None:
     """Ask a server every question."""
     end_at_once_on_signals()
-    ids = only.split(",") if only else INQUIRIES
-    inquiries = list(dict.fromkeys(INQUIRIES[id] for id in ids))
+    inquiries = [INQUIRIES[id] for id in (only.split(",") if only else INQUIRIES)]
     if "://" in name:
         server = Subject.at(name)
         served = served_parts(server)
         inquiries = [one for one in inquiries if not one.control and served.issuperset(one.parts)]
-        emit(event="asking", count=sum(len(one.ids) for one in inquiries))
-        observe(Lab(server, patience=patience), inquiries, _report)
+        emit(event="asking", count=len(inquiries))
+        observe_running(Lab(server, patience=patience), inquiries, _report)
         return
     target = find_target(name)
     parts = frozenset(target.server.manifest.parts or Subject.parts)
     inquiries = [one for one in inquiries if parts.issuperset(one.parts)]
-    emit(event="asking", count=sum(len(one.ids) for one in inquiries))
+    emit(event="asking", count=len(inquiries))
     try:
         with scratch("behaviours") as folder, backing_services() as backing:
-
-            def another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
-                return start(target, backing, folder, settings)
-
-            observe((another, target.deployment.concurrent, patience), inquiries, _report)
+            start_one = partial(start, target, backing, folder)
+            observe(start_one, target.deployment.concurrent, patience, inquiries, _report)
     except TaskError as error:
         emit(event="unstarted", message=str(error))
         raise SystemExit(1) from error

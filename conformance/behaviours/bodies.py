@@ -10,11 +10,10 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-import pymongo
 from bson import ObjectId
 
+from conformance import stored
 from conformance.behaviours.connection import (
     CLOSES,
     HELLO,
@@ -22,7 +21,6 @@ from conformance.behaviours.connection import (
     LAST,
     connect,
     keeps_alive,
-    says_close,
     send,
 )
 from conformance.behaviours.lab import Lab, asks
@@ -52,8 +50,8 @@ def _title(pieces: Iterable[bytes], lab: Lab) -> str:
         named = {400: "refused", 422: "refused"} | dict.fromkeys(range(500, 600), "failed")
         return named.get(response.status, str(response.status))
     note = json.loads(response.body.decode(errors="replace"))
-    with pymongo.MongoClient[Any](lab.controlled.services.mongodb_url) as client:
-        client.get_default_database().notes.delete_one({"_id": ObjectId(note["_id"])})
+    with stored.database(lab.controlled) as database:
+        database.notes.delete_one({"_id": ObjectId(note["_id"])})
     return f"title {note['title']}"
 
 
@@ -118,7 +116,7 @@ def _body_fate(request: Request, lab: Lab) -> str:
             first = connection.receive(request)
             then = connection.receive(LAST)
         except Silence:
-            if first is None or not says_close(first):
+            if first is None or not first.is_last:
                 return "waits"
         except Garbled:
             return "taken for a request"

@@ -5,15 +5,13 @@ import time
 from contextlib import ExitStack
 from functools import partial
 
-from conformance import memory
-from conformance.behaviours.connection import CLOSES, INDEX, connect, keeps_alive, read_until, send
+from conformance.behaviours.connection import CLOSES, INDEX, connect, keeps_alive, send
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed, Connection, Garbled, Request, Silence
 
 _HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"
 _HALF = _HEAD.encode() + b"X-A: b"
-SOON, WAIT = 13.0, 37.0
-"""Seconds, a little more than those that the answers name."""
+SOON, WAIT = 13.0, 37.0  # seconds, a little more than those that the answers name
 _MUCH = 20 << 20
 
 
@@ -32,17 +30,15 @@ def half_close(lab: Lab) -> str:
     return "answered"
 
 
+# Seconds after which a request in parallel with half-sent ones counts as unanswered
 _LONGEST = 15.0
-"""Seconds after which a request in parallel with half-sent ones counts as unanswered."""
-_QUICK = 1.0
-"""Seconds within which a response counts as immediate."""
-_NOISE = 3.0
-"""Seconds that cannot be explained by a busy machine."""
+_QUICK = 1.0  # seconds within which a response counts as immediate
+_NOISE = 3.0  # seconds that cannot be explained by a busy machine
 
 
 def _crowd(sent: bytes, count: int | None, lab: Lab) -> str:
     """By default ten more than there are threads; up to three attempts, for a busy machine."""
-    count = count or int(lab.controlled.process.environment["THREADS"]) + 10
+    count = count or int(lab.controlled.environment["THREADS"]) + 10
     for _ in range(3):
         took = _response_time(lab, sent, count)
         if not _QUICK < took < _NOISE:
@@ -75,7 +71,7 @@ for _id, _sent, _count in (
     ("silent-connections", b"", None),
     ("1000-connections", b"", 1000),
 ):
-    asks(_id, "text", lane="alone", control=True)(partial(_crowd, _sent, _count))
+    asks(_id, "text", lane="alone")(partial(_crowd, _sent, _count))
 
 
 # Clients that take their time
@@ -130,9 +126,5 @@ def endless_head(lab: Lab) -> str:
             return "waits"
         except OSError:
             pass
-        raw, ended = read_until(connection, lambda raw: b"\r\n" in raw)
+        raw, ended = connection.read_until(lambda raw: b"\r\n" in raw)
     return "refused" if raw else "closed" if ended else "read"
-
-
-for _id, _target in (("refused-body-memory", "/index"), ("body-memory", "/notes")):
-    asks(_id, "notes", lane="alone", control=True)(partial(memory.of_body, _target))

@@ -4,21 +4,20 @@ import contextlib
 import re
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 import spec
 from conformance.behaviours.lab import Lab, Need, asks
 from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
 
+# The answer of a server without keep-alive to questions about more than one request
 CLOSES = "closes after each response"
-"""The answer of a server without keep-alive to questions about more than one request."""
 
 HELLO = spec.expected("/index").body
 MESSAGE = spec.expected("/json").body
 
-STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
-"""A status line."""
+STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")  # a status line
 
 INDEX = Request("/index")
 LAST = Request("/index", headers=(("Connection", "close"),))
@@ -27,17 +26,12 @@ LAST = Request("/index", headers=(("Connection", "close"),))
 # Helpers of several questions
 
 
-def silence(lab: Lab) -> float:
-    """Seconds after which silence counts as no answer: more than the patience.
+def connect(lab: Lab) -> Connection:
+    """A connection on which silence for more than the patience counts as no answer.
 
     Many servers close an idle connection after 5 s, some after 10: this is well apart from both.
     """
-    return lab.patience * 1.5
-
-
-def connect(lab: Lab) -> Connection:
-    """A connection that times out after that time."""
-    return lab.server.connect(silence(lab))
+    return lab.server.connect(lab.patience * 1.5)
 
 
 def send(connection: Connection, data: bytes) -> None:
@@ -46,30 +40,10 @@ def send(connection: Connection, data: bytes) -> None:
         connection.send(data)
 
 
-def read_until(connection: Connection, enough: Callable[[bytes], object]) -> tuple[bytes, bool]:
-    """Read until it is enough; also return whether the connection ended before that.
-
-    Reading also stops on silence, and after a minute in any case.
-    """
-    until = time.monotonic() + 60
-    raw = b""
-    while not enough(raw) and time.monotonic() < until:
-        try:
-            piece = connection.socket.recv(1 << 16)
-        except TimeoutError:
-            return raw, False
-        except ConnectionResetError:
-            piece = b""
-        if not piece:
-            return raw, True
-        raw += piece
-    return raw, False
-
-
 def keeps_alive(lab: Lab) -> bool:
     """Whether a connection carries a second request, if both are correct."""
     with connect(lab) as connection:
-        if says_close(connection.request(INDEX)):
+        if connection.request(INDEX).is_last:
             return False
         try:
             connection.request(INDEX)
@@ -78,16 +52,10 @@ def keeps_alive(lab: Lab) -> bool:
     return True
 
 
-def says_close(response: Response) -> bool:
-    """Whether a response says, by a header or its version, that it is the connection's last."""
-    options = _options(response)
-    return "close" in options or (response.version == "1.0" and "keep-alive" not in options)
-
-
 def _status(connection: Connection, data: bytes) -> str:
     """The first status, which may be 1xx; or ``closed`` or ``waits``."""
     send(connection, data)
-    raw, ended = read_until(connection, lambda raw: len(raw) >= len("HTTP/1.1 200"))
+    raw, ended = connection.read_until(lambda raw: len(raw) >= len("HTTP/1.1 200"))
     if not raw:
         return "closed" if ended else "waits"
     line = STATUS.match(raw)
@@ -96,15 +64,12 @@ def _status(connection: Connection, data: bytes) -> str:
     return line[1].decode()
 
 
-def _options(response: Response) -> list[str]:
-    return re.split(r"[\s,]+", (response.header("Connection") or "").lower())
-
-
 # Questions that the status answers
 
 _HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"
 _FATE = {"2": "served", "4": "refused", "5": "refused"}
 
+# Requests, and answers by prefix of the status; ``closed`` and ``waits`` are answers as well
 _BY_STATUS: dict[str, tuple[str, Mapping[str, str]]] = {
     "http-1-0-without-host": ("GET /index HTTP/1.0\r\n\r\n", _FATE),
     "empty-line-first": (f"\r\n{_HEAD}\r\n", _FATE),
@@ -119,7 +84,6 @@ _BY_STATUS: dict[str, tuple[str, Mapping[str, str]]] = {
         {"101": "upgraded", "2": "ignored", "4": "refused", "5": "refused"},
     ),
 }
-"""Requests, and answers by prefix of the status; ``closed`` and ``waits`` are answers as well."""
 
 
 def _named(status: str, names: Mapping[str, str]) -> str:
@@ -150,8 +114,8 @@ def _after_http_1_0(lab: Lab) -> tuple[Response, str]:
     """
     with connect(lab) as connection:
         response = connection.request(_HTTP_1_0)
-        if says_close(response):
-            closed = connection.is_closed_within(silence(lab))
+        if response.is_last:
+            closed = connection.is_closed_within(lab.patience * 1.5)
             return response, "closed" if closed else "left open"
         try:
             connection.request(_HTTP_1_0)
@@ -193,7 +157,7 @@ def http_1_0_keep_alive(lab: Lab) -> str:
     response, then = _after_http_1_0(lab)
     if response.status >= 400:
         return "refused"
-    unsaid = then == "kept" and "keep-alive" not in _options(response)
+    unsaid = then == "kept" and "keep-alive" not in response.options
     return "kept without saying so" if unsaid else then
 
 
@@ -216,7 +180,7 @@ def pipelining(lab: Lab) -> str:
             for request in _SEVERAL:
                 response = connection.receive(request)
                 bodies.append(_body_of(lab, response))
-                over = "closed" if says_close(response) else ""
+                over = "closed" if response.is_last else ""
         except Closed:
             short = "closed"
         except Silence:

@@ -1,6 +1,5 @@
 """The group `databases`: MongoDB and PostgreSQL that are away, hang or are busy."""
 
-import select
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,20 +8,18 @@ from dataclasses import dataclass
 from functools import partial
 
 import spec
-from conformance import address
 from conformance.behaviours.connection import INDEX
 from conformance.behaviours.instance import launched
 from conformance.behaviours.lab import Lab, asks
-from conformance.behaviours.process import FAILED
-from conformance.http import Closed, Connection, Request, Silence
-from conformance.proxy import Proxy, State
+from conformance.http import FAILED, Closed, Connection, Request, Silence
+from conformance.proxy import Proxy
 from conformance.subject import Controlled, Subject
+from harness.ports import free_port
 from harness.processes import wait_until
 
+# Seconds between the usual timeouts (3, 5, 10, 15 and 30), not close to any of them
 _SOON, _LATEST = 8.0, 12.0
-"""Seconds between the usual timeouts (3, 5, 10, 15 and 30), not close to any of them."""
-_RECOVERY = 10.0
-"""Seconds that a server may take to recover (contract)."""
+_RECOVERY = 10.0  # seconds that a server may take to recover (contract)
 _POOL = 2
 _CROWD = 10 * _POOL
 
@@ -40,27 +37,15 @@ class _Database:
     def proxy(self, server: Controlled) -> Proxy:
         return server.mongodb if self.part == "mongo" else server.postgresql
 
-    @contextmanager
-    def refusing(self, lab: Lab) -> Iterator[Proxy]:
-        """A proxy to it that refuses connections."""
-        services = lab.controlled.services
-        if self.part == "mongo":
-            there = address.mongodb(services.mongodb_url)
-        else:
-            there = address.postgresql(services.database_url)
-        with Proxy(there).running() as proxy:
-            proxy.set("refusing")
-            yield proxy
-
 
 _MONGODB = _Database("mongodb", "mongo", "MONGODB_URL")
 _POSTGRESQL = _Database("postgresql", "agents", "DATABASE_URL")
 
 
-def _status(server: Subject, target: str, timeout: float = _LATEST) -> int | None:
+def _status(server: Subject, target: str) -> int | None:
     """The status of a response; None if none comes in time."""
     try:
-        return server.ask(target, timeout=timeout).status
+        return server.ask(target, timeout=_LATEST).status
     except FAILED:
         return None
 
@@ -71,19 +56,9 @@ def _connected(database: _Database, lab: Lab) -> Iterator[Controlled]:
     with ExitStack() as held:
         server = lab.controlled
         if _status(server, database.target) != 200:
-            server = held.enter_context(lab.start())
+            server = held.enter_context(lab.controlled.another())
             assert _status(server, database.target) == 200, f"{database.target} is not served"
         yield server
-
-
-@contextmanager
-def _while(state: State, database: _Database, server: Controlled) -> Iterator[Proxy]:
-    proxy = database.proxy(server)
-    proxy.set(state)
-    try:
-        yield proxy
-    finally:
-        proxy.set("open")
 
 
 @contextmanager
@@ -101,10 +76,8 @@ def _asking(server: Subject, target: str, count: int = 1) -> Iterator[list[Conne
 
 def _starts(database: _Database, lab: Lab) -> str:
     """Start a server while the database refuses connections."""
-    with (
-        database.refusing(lab) as proxy,
-        launched(lab, **{database.setting: proxy.url}) as server,
-    ):
+    refusing = database.proxy(lab.controlled).address.through(free_port())
+    with launched(lab, **{database.setting: refusing}) as server:
         serves = server.serves()
         status = _status(server, database.target) if serves else None
         if server.has_ended:
@@ -141,7 +114,7 @@ def cut(lab: Lab) -> str:
 def _hangs(database: _Database, lab: Lab) -> str:
     with _connected(database, lab) as server:
         time.sleep(1)  # HikariCP does not test a connection that was used in the last 500 ms
-        with _while("hanging", database, server), server.connect(_SOON) as connection:
+        with database.proxy(server).in_state("hanging"), server.connect(_SOON) as connection:
             try:
                 connection.request(Request(database.target))
             except Silence:
@@ -155,12 +128,12 @@ def _hangs(database: _Database, lab: Lab) -> str:
 def hangs_many(lab: Lab) -> str:
     """Half as many requests again as there are threads: is /index answered before them?"""
     with (
-        lab.start(THREADS="8", DATABASE_POOL_SIZE=str(_POOL)) as server,
-        _while("hanging", _POSTGRESQL, server) as proxy,
+        lab.controlled.another(THREADS="8", DATABASE_POOL_SIZE=str(_POOL)) as server,
+        server.postgresql.in_state("hanging"),
     ):
-        before = proxy.sent
+        before = server.postgresql.sent
         with _asking(server, _POSTGRESQL.target, 12) as waiting:
-            wait_until(lambda: proxy.sent > before, timeout=lab.patience)
+            wait_until(lambda: server.postgresql.sent > before, timeout=lab.patience)
             time.sleep(0.5)
             with _asking(server, INDEX.target) as (other,):
                 try:
@@ -169,7 +142,7 @@ def hangs_many(lab: Lab) -> str:
                     served = False
                 if not served:
                     return "not served"
-                before_it = select.select([one.socket for one in waiting], [], [], 0)[0]
+                before_it = any(one.is_readable() for one in waiting)
                 return "served late" if before_it else "served"
 
 
@@ -179,7 +152,7 @@ def hangs_many(lab: Lab) -> str:
 @asks("postgresql-crowd", "agents", lane="databases")
 def crowd(lab: Lab) -> str:
     """Many clients ask for a slow database through a small pool."""
-    with lab.start(DATABASE_POOL_SIZE=str(_POOL)) as server:
+    with lab.controlled.another(DATABASE_POOL_SIZE=str(_POOL)) as server:
         assert _status(server, _POSTGRESQL.target) == 200, f"{_POSTGRESQL.target} is not served"
         server.postgresql.delay = 0.05  # so that all of them are in flight at once
         with (

@@ -5,15 +5,15 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from email.utils import formatdate
 from functools import partial
 
 import spec
-from conformance import memory
+from conformance.behaviours.connection import LAST
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
-from conformance.subject import MODIFIED, Subject
+from conformance.subject import MODIFIED
 from harness.processes import wait_until
 from spec import media_types
 
@@ -233,29 +233,27 @@ def files_root(lab: Lab) -> str:
 
 # Big files
 
-_HEAD = 16 << 10
-"""More bytes than a response's head has."""
-_QUIET = 1.5
-"""Seconds of silence before the second request, if a body is incomplete."""
+_HEAD = 16 << 10  # more bytes than a response's head has
+_QUIET = 1.5  # seconds of silence before the second request, if a body is incomplete
 
 
-def ending(
-    server: Subject, target: str, size: int, patience: float, fail: Callable[[], None] | None = None
-) -> str:
-    """How a body of ``size`` times ``x`` ends if its source fails, or ``fail`` makes it fail.
+@asks("file-cut-short", "files", lane="alone")
+def file_cut_short(lab: Lab) -> str:
+    """The file is truncated from 32 MB to 1 MB after the response has begun.
 
     After silence, a second request is sent on the same connection: a server that considers the
     first one done answers it in place of the rest of the body.
     """
-    request = Request(target)
-    with server.connect(patience) as connection:
+    file, size = lab.controlled.files / "cut.bin", 32 << 20
+    file.write_bytes(b"x" * size)
+    request = Request("/files/cut.bin")
+    with lab.controlled.another() as server, server.connect(lab.patience) as connection:
         connection.send(request.encode("x"))
         try:
             if not connection.socket.recv(1, socket.MSG_PEEK):
                 return "closed"
-            if fail is not None:
-                wait_until(lambda: _has_begun(connection), timeout=patience)
-                fail()
+            wait_until(lambda: _has_begun(connection), timeout=lab.patience)
+            os.truncate(file, 1 << 20)
             connection.socket.settimeout(_QUIET)
             response = connection.receive(request)
         except (Closed, Garbled, ConnectionResetError):
@@ -271,8 +269,8 @@ def ending(
                 return "looks complete"
             return "complete" if response.body == b"x" * size else "padded"
         with contextlib.suppress(OSError):
-            connection.send(Request("/index", headers=(("Connection", "close"),)).encode("x"))
-        if b"HTTP/1." in connection.read_raw(patience):
+            connection.send(LAST.encode("x"))
+        if b"HTTP/1." in connection.read_raw(lab.patience):
             return "goes on"
         return "closed" if connection.is_closed_within(_QUIET) else "hangs"
 
@@ -280,20 +278,3 @@ def ending(
 def _has_begun(connection: Connection) -> bool:
     """Whether more than the head has been received."""
     return len(connection.socket.recv(_HEAD, socket.MSG_PEEK)) == _HEAD
-
-
-@asks("file-cut-short", "files", lane="alone", control=True)
-def file_cut_short(lab: Lab) -> str:
-    """The file is truncated from 32 MB to 1 MB after the response has begun."""
-    file, size = lab.controlled.files / "cut.bin", 32 << 20
-    file.write_bytes(b"x" * size)
-    with lab.start() as server:
-        return ending(
-            server, "/files/cut.bin", size, lab.patience, lambda: os.truncate(file, 1 << 20)
-        )
-
-
-@asks("file-memory-ten", "files", lane="alone", control=True)
-def file_memory(lab: Lab) -> str:
-    """Ten clients of a file of 100 MB."""
-    return memory.for_ten(lab, _PHOTO, "/files/big.bin")

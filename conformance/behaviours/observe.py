@@ -1,58 +1,50 @@
 """Asks the questions: in parallel where they do not affect each other."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from threading import Semaphore
 
-from conformance.behaviours import (
+from conformance.behaviours import (  # noqa: F401 - a group's module registers its questions
     bodies,
     clients,
     connection,
     databases,
     files,
-    gridfs,
+    memory,
     parameters,
     process,
-    refusals,
+    requests,
     routing,
-    smuggling,
     upstream,
 )
 from conformance.behaviours.lab import INQUIRIES, Inquiry, Lab, Lane
-from conformance.subject import Start, served_parts
+from conformance.subject import Controlled, served_parts
 from harness.ports import answers
 from harness.processes import wait_until
 from spec.behaviours import questions
 
-__all__ = ["INQUIRIES", "Observation", "observe"]
+__all__ = ["INQUIRIES", "Observation", "observe", "observe_running"]
 
-GROUPS = (
-    *(routing, parameters, files, gridfs, connection, clients, bodies, refusals, smuggling),
-    *(upstream, databases, process),
-)
-"""Importing a group registers its questions."""
-
+# For each server, the lanes that share it: at the same time, or one group after the other.
+# Questions of ``process`` start their own, and use the shared one only as a template.
 _SERVERS: tuple[tuple[tuple[Lane, ...], ...], ...] = (
     (("wire", "process"),),
     (("alone",), ("databases",)),
     (("databases",),),
     (("waiting",),),
 )
-"""For each server, the lanes that share it: at the same time, or one group after the other.
-Questions of ``process`` start their own, and use the shared one only as a template."""
-_TOGETHER: dict[Lane, int] = {
-    **{"wire": 8, "waiting": 4},
-    **{"alone": 1, "databases": 1, "process": 2},
-}
-"""Questions asked at once on each server. A deployment that serves one client at a time gets half
-as many servers for ``wire`` and ``waiting`` instead, and is asked one question at a time."""
-_RECOVERY = 15.0
-"""Seconds that a server has to recover after a question."""
+
+# Questions asked at once on each server. A deployment that serves one client at a time gets half as
+# many servers for ``wire`` and ``waiting`` instead, and is asked one question at a time.
+_TOGETHER: dict[Lane, int] = {"wire": 8, "waiting": 4, "alone": 1, "databases": 1, "process": 2}
+
+_RECOVERY = 15.0  # seconds that a server has to recover after a question
+
+_starting = Semaphore(2)  # servers that start at once: a JVM takes both cores
 
 
 @dataclass(frozen=True)
@@ -64,42 +56,39 @@ class Observation:
     error: str = ""
 
 
-_starting = Semaphore(2)
-"""Limits the servers that start at once: a JVM takes both cores."""
-
+Start = Callable[[], AbstractContextManager[Controlled]]
 Report = Callable[[Observation], None]
+
+_Queue = SimpleQueue[Inquiry]
+
+# The queues of questions for a server, group after group; each is there once for every thread
+_Work = list[list[_Queue]]
+
+
+def observe_running(lab: Lab, inquiries: Iterable[Inquiry], report: Report) -> None:
+    """Ask a server that is not ours, which may serve one client at a time."""
+    for inquiry in sorted(inquiries, key=lambda one: one.lane == "waiting"):
+        report(ask(lab, inquiry))
 
 
 def observe(
-    where: Lab | tuple[Start, bool, float], inquiries: Iterable[Inquiry], report: Report
+    start: Start, concurrent: bool, patience: float, inquiries: Iterable[Inquiry], report: Report
 ) -> None:
-    """Ask questions and report each answer as it comes.
+    """Start servers, ask them, and report each answer as it comes.
 
-    ``where`` is a running server, which may serve one client at a time and is not asked questions
-    that need control; or how to start one, whether it serves several clients at once, and the
-    patience (:class:`Lab`).
+    ``concurrent`` is whether a server serves several clients at once; for ``patience``,
+    see :class:`Lab`.
     """
     lanes: dict[Lane, _Queue] = {}
-    for inquiry in dict.fromkeys(inquiries):
-        if not (inquiry.control and isinstance(where, Lab)):
-            lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
-    if isinstance(where, Lab):
-        for lane in sorted(lanes, key=lambda lane: lane == "waiting"):
-            _work(where, lanes[lane], report)
-        return
-    another, concurrent, patience = where
+    for inquiry in inquiries:
+        lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
     with ThreadPoolExecutor(sum(_TOGETHER.values())) as pool:
         running = [
-            pool.submit(_work_on, another, patience, work, report)
+            pool.submit(_work_on, start, patience, work, report)
             for work in _shared(lanes, concurrent)
         ]
         for one in running:
             one.result()
-
-
-_Queue = SimpleQueue[Inquiry]
-_Work = list[list[tuple[_Queue, int]]]
-"""The questions for a server, group after group, and how many of each queue are asked at once."""
 
 
 def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[_Work]:
@@ -109,9 +98,10 @@ def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[_Work]:
     for groups in _SERVERS:
         work = [
             [
-                (lanes[lane], together[lane])
+                lanes[lane]
                 for lane in group
                 if lane in lanes and lanes[lane].qsize() > servers[lane]
+                for _ in range(together[lane])
             ]
             for group in groups
         ]
@@ -121,60 +111,44 @@ def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[_Work]:
     for lane in ("wire", "waiting"):
         if not concurrent and lane in lanes:
             more = _TOGETHER[lane] // 2 - 1
-            yield from [[[(lanes[lane], 1)]]] * min(more, lanes[lane].qsize() - 1)
+            yield from [[[lanes[lane]]]] * min(more, lanes[lane].qsize() - 1)
 
 
-def _work_on(another: Start, patience: float, work: _Work, report: Report) -> None:
+def _work_on(start: Start, patience: float, work: _Work, report: Report) -> None:
     """Start a server and ask it."""
     with ExitStack() as held:
         with _starting:
-            server = held.enter_context(another({}))
-        lab = Lab(replace(server, parts=served_parts(server)), another, patience)
-        for group in filter(None, work):
-            with ThreadPoolExecutor(len(group)) as pool:
-                for done in [pool.submit(_work, lab, queue, report, many) for queue, many in group]:
-                    done.result()
+            server = held.enter_context(start())
+        lab = Lab(replace(server, parts=served_parts(server)), patience)
+        for queues in filter(None, work):
+            with ThreadPoolExecutor(len(queues)) as pool:
+                list(pool.map(lambda queue: _ask_all(lab, queue, report), queues))
 
 
-def _work(lab: Lab, queue: _Queue, report: Report, together: int = 1) -> None:
-    def work() -> None:
-        while True:
-            try:
-                inquiry = queue.get_nowait()
-            except Empty:
-                return
-            if unserved := set(inquiry.parts) - lab.server.parts:
-                why = f"not asked: no 200 for the example of {', '.join(sorted(unserved))}"
-                seen = [Observation(id, None, why) for id in inquiry.ids]
-            else:
-                seen = ask(lab, inquiry)
-            for one in seen:
-                report(one)
-
-    with ThreadPoolExecutor(together) as pool:
-        for done in [pool.submit(work) for _ in range(together)]:
-            done.result()
+def _ask_all(lab: Lab, queue: _Queue, report: Report) -> None:
+    while True:
+        try:
+            inquiry = queue.get_nowait()
+        except Empty:
+            return
+        if unserved := set(inquiry.parts) - lab.server.parts:
+            why = f"not asked: no 200 for the example of {', '.join(sorted(unserved))}"
+            report(Observation(inquiry.id, None, why))
+        else:
+            report(ask(lab, inquiry))
 
 
-def ask(lab: Lab, inquiry: Inquiry) -> list[Observation]:
+def ask(lab: Lab, inquiry: Inquiry) -> Observation:
     """Ask, and wait until the server has recovered."""
+    id = inquiry.id
     try:
-        answers = inquiry.ask(lab)
+        answer = inquiry.ask(lab)
     except Exception as error:
-        seen = [Observation(id, None, f"{type(error).__name__}: {error}") for id in inquiry.ids]
+        seen = Observation(id, None, f"{type(error).__name__}: {error}")
     else:
-        seen = [_listed(id, answers[id]) for id in inquiry.ids]
+        unlisted = f"{answer!r} is not among the question's answers"
+        listed = answer in questions()[id].answers
+        seen = Observation(id, answer) if listed else Observation(id, None, unlisted)
     if inquiry.lane in ("alone", "databases"):
-        _settle(lab)
+        wait_until(lambda: answers(lab.server.host, lab.server.port), timeout=_RECOVERY)
     return seen
-
-
-def _listed(id: str, answer: str) -> Observation:
-    if answer in questions()[id].answers:
-        return Observation(id, answer)
-    return Observation(id, None, f"{answer!r} is not among the question's answers")
-
-
-def _settle(lab: Lab) -> None:
-    if not wait_until(lambda: answers(lab.server.host, lab.server.port), timeout=_RECOVERY):
-        time.sleep(0.5)

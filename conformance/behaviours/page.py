@@ -3,11 +3,9 @@
 import re
 from dataclasses import dataclass
 
-import h11
-
 import spec
 from conformance.hostile import CONTENT
-from conformance.http import Response
+from conformance.http import Response, statuses
 
 
 class Inapplicable(Exception):
@@ -28,16 +26,12 @@ class Page:
     """A page, how its response is recognised, and the response to an unknown path."""
 
     path: str
-    body: bytes | None
-    """None if it varies."""
-    hidden_path: str
-    """The path of a hidden request."""
+    body: bytes | None  # None if it varies
+    hidden_path: str  # the path of a hidden request
+    # By which the response to a hidden request is recognised; by default, by a status of 200
     hidden_body: bytes | None = None
-    """By which the response to a hidden request is recognised; by default, by a status of 200."""
-    host: str = "x"
-    """The value of ``Host``."""
-    unknown: bytes = b"404"
-    """The status of an unknown path."""
+    host: str = "x"  # the value of ``Host``
+    unknown: bytes = b"404"  # the status of an unknown path
     upload: Upload | None = None
 
     def is_in(self, response: Response) -> bool:
@@ -71,26 +65,3 @@ CONTRACT = Page(
     spec.expected("/json").body,
     upload=Upload("/notes", CONTENT),
 )
-
-
-def statuses(raw: bytes) -> list[bytes]:
-    """The status of each final response in a connection's bytes; what is none ends the list."""
-    found: list[bytes] = []
-    while raw:
-        parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=1 << 20)
-        parser.send(h11.Request(method="POST", target="/", headers=[("Host", "x")]))
-        parser.send(h11.EndOfMessage())
-        parser.receive_data(raw)
-        try:
-            while True:
-                event = parser.next_event()
-                if isinstance(event, h11.Response):
-                    found.append(b"%d" % event.status_code)
-                elif event in (h11.NEED_DATA, h11.PAUSED):
-                    return found
-                elif isinstance(event, h11.EndOfMessage):
-                    break
-        except h11.RemoteProtocolError:
-            return found
-        raw = parser.trailing_data[0]
-    return found

@@ -6,14 +6,14 @@ from functools import partial
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed
 
-_DEFAULT = 1000
-"""Milliseconds that ``/sleep`` sleeps by default."""
+_DEFAULT = 1000  # milliseconds that ``/sleep`` sleeps by default
 
+# Octets of a request line that RFC 9112, section 3, recommends to support
 _REQUEST_LINE = 8000
-"""Octets of a request line that RFC 9112, section 3, recommends to support."""
 
 _AROUND = len("GET /sleep?ms=5&x= HTTP/1.1")
 
+# Queries of ``/sleep``. However they are parsed, the right answer is not the default.
 _QUERIES = {
     "plus-raw": "ms=+5",
     "decimal-point": "ms=5.0",
@@ -25,7 +25,6 @@ _QUERIES = {
     "brackets": "ms[]=5",
     "long-query": f"ms=5&x={'a' * (_REQUEST_LINE - _AROUND)}",
 }
-"""Queries of ``/sleep``. However they are parsed, the right answer is not the default."""
 
 
 def _read(query: str, lab: Lab) -> str:

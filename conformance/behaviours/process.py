@@ -1,7 +1,6 @@
 """The group `process`: signals, and requests in flight when they come."""
 
 import re
-import select
 import socket
 import time
 from collections.abc import Iterator
@@ -10,20 +9,16 @@ from signal import SIGHUP, SIGTERM
 
 from conformance.behaviours.connection import INDEX
 from conformance.behaviours.instance import Instance, launched, serving
-from conformance.behaviours.lab import Lab, asks, asks_several
-from conformance.http import Closed, Connection, Garbled, Request, Silence
+from conformance.behaviours.lab import Lab, asks
+from conformance.http import FAILED, Connection, Request
 from harness.ports import answers
 from harness.processes import wait_until
 
-FAILED = (Closed, Silence, Garbled, OSError)
-"""Errors of a client that gets no complete response."""
+_LONG = 4.0  # seconds that a request takes: less than the usual grace of 5 s
+SETTLED = 40.0  # seconds after which a server that neither serves nor ends does neither
 
 
 # Connections when a server stops
-
-
-_LONG = 4.0
-"""Seconds that a request takes: less than the usual grace of 5 s."""
 
 
 @contextmanager
@@ -36,41 +31,38 @@ def _busy(lab: Lab, server: Instance) -> Iterator[Connection]:
         yield connection
 
 
-def _fate(busy: Connection) -> str:
-    try:
-        return "finished" if busy.receive().status == 200 else "an error"
-    except FAILED:
-        return "cut"
+@asks("sigterm-in-flight", "sleep", lane="process")
+def _sigterm_in_flight(lab: Lab) -> str:
+    with serving(lab) as server, _busy(lab, server) as busy:
+        server.signal(SIGTERM)
+        try:
+            return "finished" if busy.receive().status == 200 else "an error"
+        except FAILED:
+            return "cut"
 
 
-@asks_several("sigterm-in-flight", "stopping-new-connection", parts=("sleep",), lane="process")
-def _sigterm(lab: Lab) -> dict[str, str]:
+@asks("stopping-new-connection", "sleep", lane="process")
+def _stopping_new_connection(lab: Lab) -> str:
     """A long request keeps the server from ending at once."""
     with serving(lab) as server, _busy(lab, server) as busy:
         server.signal(SIGTERM)
         time.sleep(_LONG / 2)
-        new = _new_connection(lab, server, busy)
-        return {"sigterm-in-flight": _fate(busy), "stopping-new-connection": new}
-
-
-def _new_connection(lab: Lab, server: Instance, busy: Connection) -> str:
-    if server.has_ended or select.select([busy.socket], [], [], 0)[0]:
-        return "ends at once"
-    try:
-        with server.connect(timeout=_LONG / 2 + lab.patience) as late:
-            served = late.request(INDEX).status == 200
-    except ConnectionRefusedError:
-        return "refused"
-    except FAILED:
-        served = False
-    return "accepted and served" if served else "accepted and left"
+        if server.has_ended or busy.is_readable():
+            return "ends at once"
+        try:
+            with server.connect(timeout=_LONG / 2 + lab.patience) as late:
+                served = late.request(INDEX).status == 200
+        except ConnectionRefusedError:
+            return "refused"
+        except FAILED:
+            served = False
+        return "accepted and served" if served else "accepted and left"
 
 
 @asks("stopping-idle-connection", lane="process")
 def _stopping_idle_connection(lab: Lab) -> str:
     with serving(lab) as server, server.connect() as idle:
-        said = idle.request(INDEX).header("Connection") or ""
-        if said.lower() == "close" or idle.is_closed_within(1):
+        if idle.request(INDEX).is_last or idle.is_closed_within(1):
             return "closes after each response"
         server.signal(SIGTERM)
         return "ends" if wait_until(lambda: server.has_ended, timeout=8) else "waits"
@@ -100,9 +92,6 @@ def _sighup(lab: Lab) -> str:
 
 
 # Where it listens
-
-SETTLED = 40.0
-"""Seconds after which a server that neither serves nor ends does neither."""
 
 
 @asks("port-in-use", lane="process")

@@ -7,6 +7,7 @@ from urllib.parse import urljoin, urlsplit
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed, Request, Response
 
+# Targets that are equivalent to the page's, or nearly
 _PATHS = {
     "trailing-slash": "{path}/",
     "upper-case-path": "{upper}",
@@ -17,10 +18,10 @@ _PATHS = {
     "absolute-form-of-other-host": "http://other.example{path}",
     "fragment-in-target": "{path}#x",
 }
-"""Targets that are equivalent to the page's, or nearly."""
 
 _METHODS = {"unknown-method": "BREW", "lower-case-method": "get"}
 
+# Targets that redirect to example.org if a server redirects to their normalized form
 _ELSEWHERE = (
     *("//example.org", "//example.org/", "//example.org/..", "//example.org/%2e%2e"),
     *("//example.org/index", "//example.org/index/", "//example.org//index", "///example.org/.."),
@@ -28,7 +29,6 @@ _ELSEWHERE = (
     *("/\\example.org/", "/\\example.org/..", "/%5Cexample.org/", "/%5Cexample.org/%2e%2e"),
     *("/%2Fexample.org/", "/%2F%2Fexample.org/..", "/%09/example.org/", "/files//example.org/.."),
 )
-"""Targets that redirect to example.org if a server redirects to their normalized form."""
 
 
 def _ask(lab: Lab, target: str, method: str = "GET", body: bytes = b"") -> Response | None:

@@ -6,31 +6,26 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from socket import SHUT_RDWR
 from threading import Event
-from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from conformance.behaviours.lab import Lab
 from conformance.behaviours.page import Page, Upload
-from conformance.http import TIMEOUT, Connection, Garbled, NoAnswer, Request, Response
+from conformance.http import FAILED, TIMEOUT, Connection, Request, Response
 from conformance.subject import Subject
 from harness.errors import UsageError
 
-UNKNOWN = "/nothing-more"
-"""A path that no server is supposed to have."""
-MOST = 8
-"""The most connections at once."""
+UNKNOWN = "/nothing-more"  # a path that no server is supposed to have
+MOST = 8  # the most connections at once
+# Seconds within which a server that serves several clients at once answers one of them
 _QUICK = 3.0
-"""Seconds within which a server that serves several clients at once answers one of them."""
 
 
 class _Readdressed(Connection):
     """A connection on which the contract's addresses are replaced by those of the server."""
 
     def __init__(self, stranger: "Stranger", timeout: float) -> None:
-        """Connect; nothing is sent."""
         super().__init__(stranger.host, stranger.port, timeout)
         self.stranger = stranger
-        self.host = stranger.authority.rpartition(":")[0]
 
     def send(self, data: bytes) -> None:
         """Send bytes, readdressed."""
@@ -53,29 +48,22 @@ class Stranger(Subject):
     @classmethod
     def at(cls, url: str, post: str | None = None) -> "Stranger":
         """The server at ``http://HOST[:PORT]/path``."""
-        parts = urlsplit(url)
-        if parts.scheme == "https":
+        scheme, _, place = url.partition("://")
+        if scheme == "https":
             raise UsageError(f"{url}: TLS is not supported: give the http:// address behind it")
-        try:
-            port = parts.port or 80
-        except ValueError as error:
-            raise UsageError(f"{url}: {error}") from error
-        if parts.scheme != "http" or not parts.hostname or parts.query or parts.fragment:
+        if set(url) & set("?#"):
             raise UsageError(f"{url}: give the address as http://HOST:PORT/path")
-        for path in (parts.path or "/", post or "/"):
-            if not re.fullmatch("/[!-~]*", path):
-                raise UsageError(f"{path}: give a path that begins with / and is percent-encoded")
-        return cls(parts.hostname, port, path=parts.path or "/", post=post)
+        authority, _, path = place.partition("/")
+        there = Subject.at(f"{scheme}://{authority}")
+        for one in (f"/{path}", post or "/"):
+            if not re.fullmatch("/[!-~]*", one):
+                raise UsageError(f"{one}: give a path that begins with / and is percent-encoded")
+        return cls(there.host, there.port, path=f"/{path}", post=post)
 
     @property
     def authority(self) -> str:
         """The value of ``Host``."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-    @property
-    def url(self) -> str:
-        """Its address, without the path."""
-        return f"http://{self.authority}"
+        return self.url.removeprefix("http://")
 
     def connect(self, timeout: float = TIMEOUT) -> Connection:
         """A new connection; none once it is over."""
@@ -140,7 +128,7 @@ def _get(
     own = {"Host": stranger.authority, "Connection": "close", **(headers or {})}
     try:
         return stranger.ask(path, method, own, body)
-    except (OSError, NoAnswer, Garbled) as error:
+    except FAILED as error:
         why = str(error).replace("\n", ", ")
         url = stranger.url + path
         raise UsageError(f"{url} cannot be asked ({why}): is the server running?") from error
@@ -152,7 +140,7 @@ def at_once(lab: Lab) -> int:
     try:
         held += [lab.server.connect(_QUICK) for _ in range(MOST)]
         held[-1].request(Request(headers=(("Connection", "close"),)))
-    except (OSError, NoAnswer, Garbled):
+    except FAILED:
         return 1
     finally:
         for connection in held:

@@ -1,26 +1,13 @@
 """The group `upstream`: what reaches the slow upstream, and when calls to it end."""
 
-import json
 import uuid
-from contextlib import closing
-from http.client import HTTPConnection
-from typing import Any
-from urllib.parse import quote, urlsplit
 
+from conformance import upstream
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Request
 from harness.processes import wait_until
 
 _CALLS = 4
-
-
-def _stats(lab: Lab, id: str) -> dict[str, Any]:
-    """The upstream's statistics of the calls with this ``X-Request-Id``."""
-    where = urlsplit(lab.controlled.services.slow_api_url).netloc
-    with closing(HTTPConnection(where, timeout=5)) as connection:
-        connection.request("GET", f"/stats?id={quote(id)}")
-        stats: dict[str, Any] = json.load(connection.getresponse())
-        return stats
 
 
 def _read(lab: Lab, name: str, *values: str) -> set[str]:
@@ -30,7 +17,7 @@ def _read(lab: Lab, name: str, *values: str) -> set[str]:
         if connection.request(Request("/slow_api?calls=1&ms=0", headers=headers)).status >= 400:
             return {"refused"}
     possible = {*values, ",".join(values), ", ".join(values)}
-    return {id for id in possible if _stats(lab, id)["calls"]}
+    return {id for id in possible if upstream.stats(lab.controlled, id)["calls"]}
 
 
 @asks("client-leaves", "slow_api", control=True)
@@ -39,7 +26,7 @@ def client_leaves(lab: Lab) -> str:
     id = uuid.uuid4().hex
 
     def in_flight() -> int:
-        return int(_stats(lab, id)["in_flight"])
+        return upstream.stats(lab.controlled, id)["in_flight"]
 
     request = Request(f"/slow_api?calls={_CALLS}&ms=5000", headers=(("X-Request-Id", id),))
     with lab.server.connect() as connection:

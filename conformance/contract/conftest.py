@@ -1,8 +1,8 @@
 """Starts the server under test and reports the checks' outcomes."""
 
 import signal
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import spec
 from conformance.address import with_database
 from conformance.causes import PATHS
 from conformance.events import emit
-from conformance.subject import Controlled, Start, Subject, start
+from conformance.subject import Controlled, Subject, start
 from harness.catalog import find_target
 from harness.errors import TaskError
 from harness.ports import free_port
@@ -34,14 +34,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "catches(*faults): faults that make the check fail")
     config.addinivalue_line("markers", "serves(*parts): parts of the contract that it needs")
     config.addinivalue_line("markers", "control: needs a server that we started")
-    config.pluginmanager.register(Reporter(), "reporter")
 
 
 @pytest.fixture(scope="session")
-def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None]]:
+def subject(pytestconfig: pytest.Config) -> Iterator[Subject]:
+    """The server under test."""
     name = pytestconfig.getoption("--target")
     if "://" in name:
-        yield Subject.at(name), None
+        yield Subject.at(name)
         return
     target = find_target(name)
     with ExitStack() as held:
@@ -52,71 +52,48 @@ def running(pytestconfig: pytest.Config) -> Iterator[tuple[Subject, Start | None
         except TaskError as error:
             emit(event="unstarted", message=str(error))
             pytest.exit("the server does not start", returncode=1)
-
-        def start_another(settings: Mapping[str, str]) -> AbstractContextManager[Controlled]:
-            return start(target, backing, folder, settings)
-
-        yield subject, start_another
-        if (status := subject.process.process.poll()) is not None:
+        yield subject
+        if (status := subject.process.poll()) is not None:
             why = f"{target.name} ended unexpectedly during the tests: {ending(status)}"
             emit(event="error", message=why)
 
 
 @pytest.fixture(scope="session")
-def subject(running: tuple[Subject, Start | None]) -> Subject:
-    """The server under test."""
-    return running[0]
-
-
-@pytest.fixture(scope="session")
-def controlled(running: tuple[Subject, Start | None]) -> Controlled:
+def controlled(subject: Subject) -> Controlled:
     """The server under test, started by us."""
-    assert isinstance(running[0], Controlled)
-    return running[0]
+    assert isinstance(subject, Controlled)
+    return subject
 
 
 @pytest.fixture(scope="session")
-def start_another(running: tuple[Subject, Start | None]) -> Start:
-    """Starts another instance of the deployment with other settings."""
-    assert running[1] is not None
-    return running[1]
-
-
-@pytest.fixture(scope="session")
-def lacking(start_another: Start, controlled: Controlled) -> Iterator[Controlled]:
+def lacking(controlled: Controlled) -> Iterator[Controlled]:
     """The server on databases without its documents and tables, and without an upstream."""
     services = controlled.services
-    settings = {
-        "MONGODB_URL": with_database(services.mongodb_url, "refservers_empty"),
-        "DATABASE_URL": with_database(services.database_url, "postgres"),
-        "SLOW_API_URL": f"http://127.0.0.1:{free_port()}/",
-    }
-    with start_another(settings) as server:
+    with controlled.another(
+        MONGODB_URL=with_database(services.mongodb_url, "refservers_empty"),
+        DATABASE_URL=with_database(services.database_url, "postgres"),
+        SLOW_API_URL=f"http://127.0.0.1:{free_port()}/",
+    ) as server:
         yield server
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out checks of unserved parts; on servers that are not ours, also those with control."""
     name = config.getoption("--target")
-    ours = "://" not in name
-    parts: set[str] | None = None
+    ours, served = "://" not in name, set(spec.ENDPOINTS)
     if ours:
-        target = find_target(name)
-        parts = set(target.server.manifest.parts or spec.ENDPOINTS)
-    kept, foreign, uncontrolled = [], [], []
-    for item in items:
-        needed = {part for mark in item.iter_markers("serves") for part in mark.args}
-        if path := _path_of(item):
-            needed.add(PATHS[path])
-        if parts is not None and not needed <= parts:
-            foreign.append(item)
-        elif not ours and item.get_closest_marker("control"):
-            uncontrolled.append(item)
-        else:
-            kept.append(item)
+        served = set(find_target(name).server.manifest.parts or served)
+    possible = [item for item in items if _needed(item) <= served]
+    kept = [item for item in possible if ours or not item.get_closest_marker("control")]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    config.stash[LEFT_OUT] = [part_of(item.nodeid) for item in possible if item not in kept]
     items[:] = kept
-    config.hook.pytest_deselected(items=[*foreign, *uncontrolled])
-    config.stash[LEFT_OUT] = [part_of(item.nodeid) for item in uncontrolled]
+
+
+def _needed(item: pytest.Item) -> set[str]:
+    """The parts of the contract that a check needs."""
+    marked = {part for mark in item.iter_markers("serves") for part in mark.args}
+    return marked | {part for path, part in PATHS.items() if path == _path_of(item)}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -155,54 +132,54 @@ def _path_of(item: pytest.Item) -> str:
 
 
 _LINES_OF_LOG = 8
+# Where ``just serve`` serves; the server under test has stopped when its results are read
 _SERVED = f"http://{DEFAULTS['HOST']}:{DEFAULTS['PORT']}"
-"""Where ``just serve`` serves; the server under test has stopped when its results are read."""
 
 
-class Reporter:
-    """Reports the outcome of each check as it finishes."""
+# How much of each log has been shown
+_read: dict[Path, int] = {}
 
-    def __init__(self) -> None:
-        self._read: dict[Path, int] = {}
 
-    def _logged(self, servers: list[Controlled]) -> str:
-        """The last lines that the tested servers have logged since the check before."""
-        logged = b""
-        for log in {one.log for one in servers}:
-            content = log.read_bytes()
-            logged += content[self._read.get(log, 0) :]
-            self._read[log] = len(content)
-        return "\n".join(logged.decode(errors="replace").splitlines()[-_LINES_OF_LOG:])
+def _logged(servers: list[Controlled]) -> str:
+    """The last lines that the tested servers have logged since the check before."""
+    logged = b""
+    for log in {one.log for one in servers}:
+        content = log.read_bytes()
+        logged += content[_read.get(log, 0) :]
+        _read[log] = len(content)
+    return "\n".join(logged.decode(errors="replace").splitlines()[-_LINES_OF_LOG:])
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Function, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
-        if report.when == "call" or report.outcome != "passed":
-            fault = call.excinfo.value if call.excinfo else None
-            request = getattr(fault, "request", None)
-            status = getattr(fault, "status", 0)
-            servers = [one for one in item.funcargs.values() if isinstance(one, Controlled)]
-            message = str(fault) or repr(fault) if fault else ""
-            for server in servers:
-                message = message.replace(server.url, _SERVED)
-            log = self._logged(servers)
-            name = item.config.getoption("--target")
-            url = name.rstrip("/") if "://" in name else _SERVED
-            emit(
-                event="check",
-                part=part_of(item.nodeid),
-                name=item.nodeid.split("::", 1)[-1],
-                outcome=report.outcome,
-                phase=report.when,
-                seconds=round(report.duration, 3),
-                message=message,
-                repeat=request.curl(url) if request else "",
-                request=request.target if request else _path_of(item),
-                status=status,
-                what=getattr(fault, "what", ""),
-                where=report.longreprtext.splitlines()[-1] if report.failed else "",
-                log=log if report.failed and not 0 < status < 500 else "",
-            )
-        return report
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Function, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Report the outcome of each check as it finishes."""
+    report = yield
+    if report.when == "call" or report.outcome != "passed":
+        fault = call.excinfo.value if call.excinfo else None
+        request = getattr(fault, "request", None)
+        status = getattr(fault, "status", 0)
+        servers = [one for one in item.funcargs.values() if isinstance(one, Controlled)]
+        message = str(fault) or repr(fault) if fault else ""
+        for server in servers:
+            message = message.replace(server.url, _SERVED)
+        log = _logged(servers)
+        name = item.config.getoption("--target")
+        url = name.rstrip("/") if "://" in name else _SERVED
+        emit(
+            event="check",
+            part=part_of(item.nodeid),
+            name=item.nodeid.split("::", 1)[-1],
+            outcome=report.outcome,
+            phase=report.when,
+            seconds=round(report.duration, 3),
+            message=message,
+            repeat=request.curl(url) if request else "",
+            request=request.target if request else _path_of(item),
+            status=status,
+            what=getattr(fault, "what", ""),
+            where=report.longreprtext.splitlines()[-1] if report.failed else "",
+            log=log if report.failed and not 0 < status < 500 else "",
+        )
+    return report

@@ -1,10 +1,8 @@
 """/agents: rows to the byte, read for each request over pooled connections."""
 
 import spec
-from conformance.caching import reads_each_time
-from conformance.expect import Mismatch, right
-from conformance.faults import catches
-from conformance.needs import control, serves
+from conformance.expect import Mismatch, reads_each_time, right
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, Subject
 
 pytestmark = serves("agents")

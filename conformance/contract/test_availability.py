@@ -8,23 +8,20 @@ from contextlib import contextmanager
 import pytest
 
 from conformance.expect import holds, problem, right, same
-from conformance.faults import catches
 from conformance.http import Response
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled
 from harness.processes import wait_until
 
 pytestmark = [control, serves("mongo", "agents", "gridfs")]
 
-TARGETS = ("/mongo", "/gridfs/photo.jpg", "/agents")
-"""Endpoints that need a database."""
+TARGETS = ("/mongo", "/gridfs/photo.jpg", "/agents")  # endpoints that need a database
 
+# Seconds within which a request is a 503 while its database refuses connections
 LATEST = 5.0
-"""Seconds within which a request is a 503 while its database refuses connections."""
-SILENT = 8.0
-"""The same while the database accepts connections and stays silent."""
+SILENT = 8.0  # the same while the database accepts connections and stays silent
+# Seconds within which endpoints are served again after their database has recovered
 RECOVERY = 10.0
-"""Seconds within which endpoints are served again after their database has recovered."""
 
 
 def _ask(controlled: Controlled, target: str) -> tuple[Response, float]:
@@ -37,13 +34,8 @@ def _ask(controlled: Controlled, target: str) -> tuple[Response, float]:
 def test_an_outage(controlled: Controlled) -> None:
     for target in TARGETS:
         right(controlled.ask(target))
-    controlled.mongodb.set("refusing")
-    controlled.postgresql.set("refusing")
-    try:
+    with controlled.mongodb.in_state("refusing"), controlled.postgresql.in_state("refusing"):
         _are_unavailable(controlled)
-    finally:
-        controlled.mongodb.set("open")
-        controlled.postgresql.set("open")
     _come_back(controlled)
 
 

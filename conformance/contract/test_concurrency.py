@@ -3,9 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from conformance.expect import right
-from conformance.faults import catches
 from conformance.http import Request
-from conformance.needs import control, each_endpoint, serves
+from conformance.marks import catches, control, each_endpoint, serves
 from conformance.subject import Controlled, Subject
 
 

@@ -7,8 +7,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from conformance.expect import problem
-from conformance.faults import catches
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled
 
 pytestmark = [control, serves("mongo", "agents", "gridfs")]
@@ -16,7 +15,7 @@ pytestmark = [control, serves("mongo", "agents", "gridfs")]
 
 @catches("missing-document-500")
 def test_a_missing_document(lacking: Controlled) -> None:
-    with pymongo.MongoClient[Any](lacking.process.environment["MONGODB_URL"]) as client:
+    with pymongo.MongoClient[Any](lacking.environment["MONGODB_URL"]) as client:
         try:
             client.get_default_database().articles.find_one()
         except OperationFailure as error:

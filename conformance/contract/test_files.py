@@ -2,32 +2,29 @@
 
 import pytest
 
-from conformance.corpus import corpus
+from conformance.corpus import targets
 from conformance.expect import answer, right, same
-from conformance.faults import catches
 from conformance.http import Request
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import SECRET, Controlled, Subject, fresh_name
 from spec import Expected
 
 pytestmark = serves("files")
 
-SERVED = [one.target for one in corpus(["files"]) if one.expected.status == 200]
-MISSING = [one.target for one in corpus(["files"]) if one.expected.status == 404]
 
-
-@pytest.mark.parametrize("target", SERVED)
+@pytest.mark.parametrize("target", targets("files", 200))
 @catches("type-octet-stream", "file-text-newlines", "file-other-byte", "name-decoded-twice")
 def test_file(subject: Subject, target: str) -> None:
     right(subject.ask(target))
 
 
-@pytest.mark.parametrize("target", MISSING)
+@pytest.mark.parametrize("target", targets("files", 404))
 @catches("file-200-for-missing", "missing-file-500")
 def test_missing_file(subject: Subject, target: str) -> None:
     right(subject.ask(target))
 
 
+# Names that lead out of the folder; ``{outside}`` is the absolute path of a file there
 ESCAPES = (
     *("../outside.txt", "x/../../outside.txt", "..%2foutside.txt", "..%2Foutside.txt"),
     *("%2e%2e/outside.txt", "%2e%2e%2foutside.txt", ".%2e/outside.txt", "..%5coutside.txt"),
@@ -35,7 +32,6 @@ ESCAPES = (
     *("....//outside.txt", "photo.jpg/../../outside.txt", "..;/outside.txt"),
     *("..%00/outside.txt", "{outside}", "/{outside}", "%2f{outside}", "%2F%2f{outside}"),
 )
-"""Names that lead out of the folder; ``{outside}`` is the absolute path of a file there."""
 
 
 @control
@@ -48,7 +44,7 @@ def test_no_byte_from_outside(controlled: Controlled, name: str) -> None:
     for target in (f"/files/{name}", f"/files//{name}", f"//files/{name}"):
         with controlled.connect() as connection:
             connection.send(Request(target, headers=(("Connection", "close"),)).encode("x"))
-            raw = connection.read_to_end()
+            raw = connection.read_some() + connection.read_raw(1)
         assert SECRET not in raw, f"{target} reads {SECRET!r}, which is outside the folder"
 
 

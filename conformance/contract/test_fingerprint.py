@@ -3,9 +3,8 @@
 from conformance.corpus import Fingerprint, corpus
 from conformance.events import emit
 from conformance.expect import answer
-from conformance.faults import catches
 from conformance.http import Connection, Request
-from conformance.needs import control
+from conformance.marks import catches, control
 from conformance.subject import Subject
 
 pytestmark = control

@@ -1,8 +1,7 @@
 """/json: an object, encoded as the contract defines."""
 
 from conformance.expect import right
-from conformance.faults import catches
-from conformance.needs import serves
+from conformance.marks import catches, serves
 from conformance.subject import Subject
 
 

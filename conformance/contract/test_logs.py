@@ -1,28 +1,17 @@
 """What a server writes: the cause of each 5xx, no line of a client's, and no access log."""
 
-import time
 import uuid
-from pathlib import Path
 
 import pytest
 
 from conformance.expect import problem, right
-from conformance.faults import catches
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled
 from harness.processes import wait_until
 
 pytestmark = control
 
 CALLS = 50
-
-
-def _written(log: Path, start: int) -> str:
-    """The log from byte ``start`` on, once it has not grown for 0.3 s."""
-    size = -1
-    while size != (size := log.stat().st_size):
-        time.sleep(0.3)
-    return log.read_bytes()[start:].decode(errors="replace")
 
 
 @serves("text")
@@ -32,7 +21,7 @@ def test_no_access_log(controlled: Controlled) -> None:
     for _ in range(10):
         right(controlled.ask("/index"))
         controlled.ask("/nothing-here")
-    written = _written(controlled.log, start)
+    written = controlled.written(start)
     lines = [line for line in written.splitlines() if "/index" in line or "/nothing" in line]
     assert not lines, f"expected no line for a request, got {lines[0]!r}"
 
@@ -46,7 +35,7 @@ def test_the_cause_of_an_error(lacking: Controlled, target: str, status: int) ->
     """The tables do not exist; the upstream refuses connections."""
     start = lacking.log.stat().st_size
     problem(lacking.ask(target), status)
-    assert _written(lacking.log, start).strip(), f"{target}: nothing is logged of a {status}"
+    assert lacking.written(start).strip(), f"{target}: nothing is logged of a {status}"
 
 
 @serves("slow_api")
@@ -55,7 +44,7 @@ def test_one_entry_for_a_request(lacking: Controlled) -> None:
     """Not one for each of its calls."""
     start = lacking.log.stat().st_size
     problem(lacking.ask(f"/slow_api?calls={CALLS}&ms=0"), 502)
-    lines = len(_written(lacking.log, start).splitlines())
+    lines = len(lacking.written(start).splitlines())
     assert lines < 2 * CALLS, f"{lines} lines for a request whose {CALLS} calls fail"
 
 
@@ -65,12 +54,9 @@ def test_a_client_adds_no_line(controlled: Controlled) -> None:
     """A line break in the path of a request that fails (CWE-117)."""
     forged = f"CRITICAL forged {uuid.uuid4().hex}"
     start = controlled.log.stat().st_size
-    controlled.mongodb.set("refusing")
-    try:
-        problem(controlled.ask(f"/gridfs/a%0A{forged.replace(' ', '%20')}%0D%1B[2J"), 503)
-        written = _written(controlled.log, start)
-    finally:
-        controlled.mongodb.set("open")
+    with controlled.mongodb.in_state("refusing"):
+        problem(controlled.ask(f"/gridfs/a%0A{forged.replace(' ', '%20')}%0D%1B%5B2J"), 503)
+        written = controlled.written(start)
     wait_until(lambda: controlled.ask("/mongo").status == 200, timeout=10)
     assert written.strip(), "nothing is logged of a 503"
     lines = [line for line in written.splitlines() if line.startswith(forged)]

@@ -1,13 +1,14 @@
 """An endpoint serves the methods that the contract names, and no others."""
 
-import json
-import urllib.request
 import uuid
 
+import pytest
+
 import spec
-from conformance.expect import holds
-from conformance.faults import catches
-from conformance.needs import control, each_endpoint, serves
+from conformance import upstream
+from conformance.expect import holds, right
+from conformance.http import Request
+from conformance.marks import catches, control, each_endpoint, serves
 from conformance.subject import Controlled, Subject
 
 METHODS = ("POST", "PUT", "PATCH", "DELETE", "BREW")
@@ -33,6 +34,20 @@ def _is_refused(subject: Subject, target: str, method: str) -> None:
     holds("status", "no 2xx: the endpoint has no such method", refused, response.status, response)
 
 
+@each_endpoint
+@catches("head-body")
+def test_head(subject: Subject, target: str) -> None:
+    """If it is served, it has no body and leaves the connection usable."""
+    with subject.connect() as connection:
+        head = connection.request(Request(target, "HEAD"))
+        if not 200 <= head.status < 300:
+            pytest.skip(f"HEAD is answered with {head.status}")
+        if not subject.keeps(head):
+            connection.require_end(head)
+        else:
+            right(connection.request(Request(target)))
+
+
 @control
 @serves("slow_api")
 @catches("method-runs")
@@ -42,7 +57,5 @@ def test_no_handler_runs(controlled: Controlled) -> None:
     target = spec.ENDPOINTS["slow_api"].example
     for method in METHODS:
         response = controlled.ask(target, method, {"X-Request-Id": request_id})
-    stats = f"{controlled.services.slow_api_url}stats?id={request_id}"
-    with urllib.request.urlopen(stats, timeout=5) as found:
-        calls = json.load(found)["calls"]
+    calls = upstream.stats(controlled, request_id)["calls"]
     holds("calls of the upstream", "0", calls == 0, calls, response)

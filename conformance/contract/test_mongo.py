@@ -3,10 +3,8 @@
 import pytest
 
 import spec
-from conformance.caching import reads_each_time
-from conformance.expect import right
-from conformance.faults import catches
-from conformance.needs import control, serves
+from conformance.expect import reads_each_time, right
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, Subject
 
 pytestmark = serves("mongo")

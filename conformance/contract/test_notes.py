@@ -4,20 +4,18 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pymongo
 import pytest
 from bson import ObjectId
 from pymongo.collection import Collection
 
 import spec
+from conformance import stored
 from conformance.corpus import corpus
 from conformance.expect import answer, holds, problem, right, same
-from conformance.faults import catches
-from conformance.http import Connection, Request, Response
-from conformance.needs import control, serves
+from conformance.http import Request, Response
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, Subject
 from harness.processes import wait_until
 from spec import Expected
@@ -25,8 +23,7 @@ from spec import Expected
 pytestmark = serves("notes")
 
 MARK = "stored by the conformance suite "
-RUN = MARK + uuid.uuid4().hex
-"""Begins the titles of this run's notes."""
+RUN = MARK + uuid.uuid4().hex  # begins the titles of this run's notes
 
 TEXTS = {
     "ascii": "Hello, World!",
@@ -41,12 +38,11 @@ TEXTS = {
 @pytest.fixture
 def notes(controlled: Controlled) -> Iterator[Collection[Any]]:
     """The collection; notes of this run, and of old runs that crashed, are deleted afterwards."""
-    with pymongo.MongoClient[Any](controlled.services.mongodb_url) as client:
-        collection = client.get_default_database().notes
-        yield collection
-        collection.delete_many(_with(RUN))
-        old = ObjectId.from_datetime(datetime.now(UTC) - timedelta(hours=2))
-        collection.delete_many(_with(MARK) | {"_id": {"$lt": old}})
+    with stored.database(controlled) as database:
+        yield database.notes
+        database.notes.delete_many(_with(RUN))
+        old = ObjectId.from_datetime(stored.long_ago())
+        database.notes.delete_many(_with(MARK) | {"_id": {"$lt": old}})
 
 
 def new_mark() -> str:
@@ -91,50 +87,36 @@ def test_a_stored_note(controlled: Controlled, notes: Collection[Any], text: str
     answer(controlled.ask(path), Expected(200, spec.JSON, expected))
 
 
-def _whole(connection: Connection, body: bytes) -> Response:
-    return connection.request(post(body))
-
-
-def _late(connection: Connection, body: bytes) -> Response:
-    """The body 150 ms after the head."""
-    return _in_segments(connection, post(body), len(body))
-
-
-def _chunked(connection: Connection, body: bytes) -> Response:
-    return connection.request(post(body, chunked=True))
-
-
-def _chunked_late(connection: Connection, body: bytes) -> Response:
-    return _in_segments(connection, post(body, chunked=True), len(body) + len("0\r\n\r\n"))
-
-
-def _chunks(connection: Connection, body: bytes) -> Response:
-    """Many chunks, one with an extension, and a trailer (RFC 9112, section 7.1)."""
-    request = post(b"", chunked=True)
-    head = request.encode(connection.host).split(b"\r\n\r\n")[0]
+def _in_segments(framing: str, body: bytes, host: str) -> list[bytes]:
+    """The request for a note, in segments that are sent 150 ms apart."""
+    request = post(body, chunked="chunk" in framing).encode(host)
+    if "late" in framing:
+        at = request.index(body)
+        return [request[:at], request[at:]]
+    if framing != "many chunks":
+        return [request]
+    head = request.partition(b"\r\n\r\n")[0]
     pieces = [body[at : at + 7] for at in range(0, len(body), 7)]
-    chunks = b"".join(b"%x;a=b\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
-    connection.send(head + b"\r\n\r\n" + chunks + b"0\r\n\r\n")
-    return connection.receive(request)
-
-
-def _in_segments(connection: Connection, request: Request, last: int) -> Response:
-    data = request.encode(connection.host)
-    connection.send(data[:-last])
-    connection.is_closed_within(0.15)
-    connection.send(data[-last:])
-    return connection.receive(request)
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+    return [head + b"\r\n\r\n" + chunks + b"0\r\n\r\n"]
 
 
 @control
-@pytest.mark.parametrize("frame", [_whole, _late, _chunked, _chunked_late, _chunks])
+@pytest.mark.parametrize(
+    "framing", ["length", "length, late", "chunked", "chunked, late", "many chunks"]
+)
 @catches("note-chunked-refused", "body-late-refused", "note-200")
 def test_a_body_in_every_framing(
-    controlled: Controlled, notes: Collection[Any], frame: Any
+    controlled: Controlled, notes: Collection[Any], framing: str
 ) -> None:
     mark = new_mark()
     with controlled.connect() as connection:
-        is_stored(frame(connection, note(mark, "é" * 60)), mark, "é" * 60, notes)
+        first, *rest = _in_segments(framing, note(mark, "é" * 60), connection.host)
+        connection.send(first)
+        for segment in rest:
+            time.sleep(0.15)
+            connection.send(segment)
+        is_stored(connection.receive(Request("/notes", "POST")), mark, "é" * 60, notes)
 
 
 @control
@@ -207,13 +189,9 @@ def test_mongodb_is_away(controlled: Controlled, notes: Collection[Any]) -> None
     """Nothing is stored of a note that got a 503, not even later."""
     mark = new_mark()
     request = post(note(mark, ""))
-    controlled.mongodb.set("refusing")
-    try:
-        with controlled.connect() as connection:
-            response = connection.request(request)
-            problem(response, 503)
-    finally:
-        controlled.mongodb.set("open")
+    with controlled.mongodb.in_state("refusing"), controlled.connect() as connection:
+        response = connection.request(request)
+        problem(response, 503)
     wait_until(lambda: controlled.ask("/mongo").status == 200, timeout=10)
     time.sleep(0.5)  # for what a server may have kept to store later
     left = notes.count_documents(_with(mark))

@@ -2,26 +2,21 @@
 
 import pytest
 
-from conformance.corpus import corpus
+from conformance.corpus import targets
 from conformance.expect import right
-from conformance.faults import catches
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Subject
 
 
-def _targets(part: str) -> list[str]:
-    return [one.target for one in corpus([part]) if one.expected.status == 400]
-
-
 @serves("mongo")
-@pytest.mark.parametrize("target", _targets("mongo"))
+@pytest.mark.parametrize("target", targets("mongo", 400))
 @catches("doc-unchecked", "doc-default-for-empty", "plain-400", "detail-no-string")
 def test_doc(subject: Subject, target: str) -> None:
     right(subject.ask(target))
 
 
 @serves("sleep")
-@pytest.mark.parametrize("target", _targets("sleep"))
+@pytest.mark.parametrize("target", targets("sleep", 400))
 @catches("number-unbounded", "number-default-for-empty", "number-text-default", "plain-400")
 def test_ms_of_sleep(subject: Subject, target: str) -> None:
     right(subject.ask(target))
@@ -29,7 +24,7 @@ def test_ms_of_sleep(subject: Subject, target: str) -> None:
 
 @serves("slow_api")
 @control
-@pytest.mark.parametrize("target", _targets("slow_api"))
+@pytest.mark.parametrize("target", targets("slow_api", 400))
 @catches("number-unbounded", "number-default-for-empty", "number-text-default", "plain-400")
 def test_calls_and_ms_of_slow_api(subject: Subject, target: str) -> None:
     right(subject.ask(target))

@@ -11,10 +11,9 @@ import psutil
 import pytest
 
 from conformance.expect import holds, right, same
-from conformance.faults import catches
 from conformance.http import Request
-from conformance.needs import control, serves
-from conformance.subject import Controlled, Start
+from conformance.marks import catches, control, serves
+from conformance.subject import Controlled, is_alive
 from harness.catalog import Server
 from harness.ports import accepts, answers, free_port
 from harness.processes import stop, wait_until
@@ -25,8 +24,7 @@ pytestmark = control
 
 Process = subprocess.Popen[bytes]
 
-LATEST = 15.0
-"""Seconds that a process may take to end."""
+LATEST = 15.0  # seconds that a process may take to end
 
 BAD_SETTINGS = (
     ("PORT", "http"),
@@ -93,41 +91,33 @@ def test_bad_settings(controlled: Controlled, tmp_path: Path) -> None:
 
 
 @contextmanager
-def _two_workers(start_another: Start) -> Iterator[Controlled]:
-    with start_another({"WORKERS": "2"}) as server:
+def _two_workers(controlled: Controlled) -> Iterator[Controlled]:
+    with controlled.another(WORKERS="2") as server:
         right(server.ask("/index"))
         yield server
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 @catches("stops-never", "leaves-children")
-def test_stopping(start_another: Start, number: signal.Signals) -> None:
+def test_stopping(controlled: Controlled, number: signal.Signals) -> None:
     """It ends in time despite an open connection, and leaves neither processes nor the port."""
-    with _two_workers(start_another) as server, server.connect() as idle:
+    with _two_workers(controlled) as server, server.connect() as idle:
         right(idle.request(Request("/index")))
         processes = server.processes()
-        os.kill(server.process.process.pid, number)
+        os.kill(server.process.pid, number)
         try:
-            server.process.process.wait(LATEST)
+            server.process.wait(LATEST)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running {LATEST:.0f} s after {number.name}") from None
-        left = [one for one in psutil.wait_procs(processes, timeout=2)[1] if not _has_ended(one)]
+        left = list(filter(is_alive, psutil.wait_procs(processes, timeout=2)[1]))
         assert not left, f"processes left after {number.name}: {left}"
         assert not accepts(server.host, server.port), "the port is still taken"
 
 
-def _has_ended(process: psutil.Process) -> bool:
-    """Whether it is gone, or a zombie that its new parent has yet to reap."""
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
 @catches("workers-ignored", "workers-claimed-none")
-def test_workers(start_another: Start) -> None:
+def test_workers(controlled: Controlled) -> None:
     """Both ways: WORKERS=2 starts two serving processes, or one if the manifest says so."""
-    with _two_workers(start_another) as server:
+    with _two_workers(controlled) as server:
 
         def count() -> int:
             return len(_workers(server.processes()))
@@ -146,13 +136,13 @@ def _workers(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 @catches("workers-unsupervised", "supervision-claimed-none")
-def test_a_killed_worker(controlled: Controlled, start_another: Start) -> None:
+def test_a_killed_worker(controlled: Controlled) -> None:
     """Both ways: it is replaced exactly if the manifest says that it is supervised."""
     deployment, supervised = controlled.deployment, controlled.deployment.supervised
     if not deployment.workers:  # which test_workers proves
         assert not supervised, "supervised = true, but workers = false"
         pytest.skip("a single process")
-    with _two_workers(start_another) as server:
+    with _two_workers(controlled) as server:
         before = server.processes()
         known = {process.pid for process in before}
         _workers(before)[-1].kill()

@@ -12,12 +12,10 @@ from schemathesis.specs.openapi.checks import (
 )
 
 import spec
-from conformance.faults import catches
-from conformance.needs import control
+from conformance.marks import catches, control
 from conformance.subject import Subject
 
-LONGEST = 1
-"""Milliseconds; longer waits within the contract's bounds are shortened to this."""
+LONGEST = 1  # milliseconds; longer waits within the contract's bounds are shortened to this
 
 pytestmark = control
 

@@ -5,8 +5,7 @@ import time
 import pytest
 
 from conformance.expect import holds, right
-from conformance.faults import catches
-from conformance.needs import serves
+from conformance.marks import catches, serves
 from conformance.subject import Subject
 
 pytestmark = serves("sleep")

@@ -1,40 +1,16 @@
 """/slow_api: the fan-out is concurrent and ordered; a failing upstream is 502, a late one 504."""
 
-import json
 import time
-import urllib.request
 import uuid
-from typing import Any
 
 import pytest
 
+from conformance import upstream
 from conformance.expect import holds, problem, right, same
-from conformance.faults import catches
-from conformance.needs import control, serves
+from conformance.marks import catches, control, serves
 from conformance.subject import Controlled
 
 pytestmark = [serves("slow_api"), control]
-
-
-class Upstream:
-    """A client for the upstream's statistics and faults."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-
-    def stats(self, request_id: str) -> dict[str, Any]:
-        with urllib.request.urlopen(f"{self.url}stats?id={request_id}", timeout=5) as response:
-            stats: dict[str, Any] = json.load(response)
-            return stats
-
-    def fail(self, request_id: str, fault: str) -> None:
-        url = f"{self.url}faults?id={request_id}&fault={fault}"
-        urllib.request.urlopen(urllib.request.Request(url, method="PUT"), timeout=5).close()
-
-
-@pytest.fixture
-def upstream(controlled: Controlled) -> Upstream:
-    return Upstream(controlled.services.slow_api_url)
 
 
 def new_id() -> str:
@@ -49,13 +25,11 @@ def test_results(controlled: Controlled, query: str) -> None:
 
 @pytest.mark.parametrize(("query", "calls"), [("", 10), ("?calls=50&ms=3000", 50)])
 @catches("fan-out-sequential", "fan-out-narrow", "fan-out-twice", "request-id-dropped")
-def test_calls_are_in_flight_together(
-    controlled: Controlled, upstream: Upstream, query: str, calls: int
-) -> None:
+def test_calls_are_in_flight_together(controlled: Controlled, query: str, calls: int) -> None:
     request_id = new_id()
     response = controlled.ask(f"/slow_api{query}", headers={"X-Request-Id": request_id}, timeout=30)
     right(response)
-    stats = upstream.stats(request_id)
+    stats = upstream.stats(controlled, request_id)
     same("calls with the request's X-Request-Id", calls, stats["calls"], response)
     same("calls in flight at once", calls, stats["most_in_flight"], response)
 
@@ -74,17 +48,17 @@ FAILURES = {
     [pytest.param(name, marks=pytest.mark.catches(fault)) for name, fault in FAILURES.items()],
 )
 @catches("upstream-failed-504")
-def test_an_upstream_that_fails(controlled: Controlled, upstream: Upstream, failure: str) -> None:
+def test_an_upstream_that_fails(controlled: Controlled, failure: str) -> None:
     request_id = new_id()
-    upstream.fail(request_id, failure)
+    upstream.fail(controlled, request_id, failure)
     headers = {"X-Request-Id": request_id}
     problem(controlled.ask("/slow_api?calls=3&ms=1", headers=headers), 502)
 
 
 @catches("upstream-waited-for", "upstream-late-502")
-def test_an_upstream_that_is_late(controlled: Controlled, upstream: Upstream) -> None:
+def test_an_upstream_that_is_late(controlled: Controlled) -> None:
     request_id = new_id()
-    upstream.fail(request_id, "hang")
+    upstream.fail(controlled, request_id, "hang")
     start = time.monotonic()
     headers = {"X-Request-Id": request_id}
     response = controlled.ask("/slow_api?calls=2&ms=1", headers=headers, timeout=15)

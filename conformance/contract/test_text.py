@@ -4,8 +4,7 @@ import pytest
 
 from conformance.corpus import UNKNOWN_PATHS
 from conformance.expect import right
-from conformance.faults import catches
-from conformance.needs import serves
+from conformance.marks import catches, serves
 from conformance.subject import Subject
 
 pytestmark = serves("text")

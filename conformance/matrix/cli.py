@@ -11,9 +11,10 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from conformance.matrix.foreign import Options, examine
+from conformance.matrix.foreign import examine
 from conformance.matrix.page import render
 from conformance.matrix.rows import Row, condensed, rows
+from conformance.report import STYLES
 from harness.catalog import find_targets
 from harness.console import result
 from harness.errors import UsageError
@@ -22,9 +23,7 @@ from harness.task import reports_errors
 from harness.writing import write_whole
 from spec.behaviours import questions
 
-_STYLES = {"good": "green", "slow": "yellow", "risky": "bold red"}
-_WIDTH = 100
-"""The most columns that are used: a pager has no more on most screens."""
+_WIDTH = 100  # the most columns that are used: a pager has no more on most screens
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -70,7 +69,7 @@ def main(
     if len(urls) > (len(names) == 1):
         raise UsageError("ask one URL at a time, with no other names")
     if urls:
-        examine(urls[0], Options(group=group, to_json=to_json, page=page, **foreign))
+        examine(urls[0], group, to_json, page, **foreign)
         return
     if any(foreign.values()):
         raise UsageError("--post, --body, --content-type and --fail-on need a URL")
@@ -157,4 +156,4 @@ def _lines(row: Row, every: Sequence[str], width: int) -> Iterator[Text]:
 def _rated(row: Row, answer: str) -> Text:
     """An answer, with its rating unless that goes without saying."""
     rating = row.rating(answer)
-    return Text(answer + f" ({rating})" * (rating != "plain"), _STYLES.get(rating, ""))
+    return Text(answer + f" ({rating})" * (rating != "plain"), STYLES.get(rating, ""))

@@ -3,9 +3,8 @@
 import json
 import mimetypes
 import sys
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,17 +17,15 @@ from conformance.behaviours.lab import Inquiry, Lab, Need
 from conformance.behaviours.observe import INQUIRIES, Observation, ask
 from conformance.behaviours.page import Inapplicable, Upload
 from conformance.behaviours.stranger import Stranger, at_once, met
+from conformance.report import STYLES
 from harness import pages
 from harness.console import progress_bar, result, say
 from harness.errors import UsageError
 from harness.paths import CALLER
 from harness.writing import write_whole
-from spec.behaviours import Answer, Question, Rating, questions
+from spec.behaviours import RATINGS, Answer, Question, Rating, questions
 
-RATINGS: tuple[Rating, ...] = ("risky", "slow", "plain", "good")
-_STYLES = {"risky": "bold red", "slow": "yellow", "plain": "", "good": "green"}
-_LONGEST = 600.0
-"""Seconds after which no more questions are asked."""
+_LONGEST = 600.0  # seconds after which no more questions are asked
 
 
 @dataclass(frozen=True)
@@ -46,15 +43,15 @@ class Findings:
 
     url: str
     answers: list[Seen] = field(default_factory=list)
+    # By question: why it has none of the listed answers
     unanswered: dict[str, str] = field(default_factory=dict)
-    """By question: why it has none of the listed answers."""
 
     def sorted(self) -> list[Seen]:
         """The worst first, and then in the document's order."""
         order = list(questions())
         return sorted(
             self.answers,
-            key=lambda one: (RATINGS.index(one.rated.rating), order.index(one.question.id)),
+            key=lambda one: (-RATINGS.index(one.rated.rating), order.index(one.question.id)),
         )
 
     def count(self, rating: Rating) -> int:
@@ -62,34 +59,31 @@ class Findings:
         return sum(one.rated.rating == rating for one in self.answers)
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the command line says about a server."""
-
-    post: str | None
-    body: Path | None
-    content_type: str | None
-    group: str | None
-    to_json: bool
-    page: Path | None
-    fail_on: Rating | None
-
-
-def examine(url: str, options: Options) -> None:
+def examine(
+    url: str,
+    group: str | None,
+    to_json: bool,
+    page_file: Path | None,
+    *,
+    post: str | None,
+    body: Path | None,
+    content_type: str | None,
+    fail_on: Rating | None,
+) -> None:
     """Ask the server, and show its answers; Ctrl-C ends the asking. Exits with 1 on ``fail_on``."""
-    upload = _upload(options)
-    server = Stranger.at(url, options.post)
+    upload = _upload(post, body, content_type)
+    server = Stranger.at(url, post)
     page = met(server, upload)
     lab = Lab(server, page=page)
     needs: set[Need] = {"get", "post"} if upload else {"get"}
     inquiries = [
         one
         for id, one in INQUIRIES.items()
-        if one.needs in needs and options.group in (None, questions()[id].group)
+        if one.needs in needs and group in (None, questions()[id].group)
     ]
     if not inquiries:
         raise UsageError(
-            f"{url} cannot be asked about {options.group}: these questions need --post and --body, "
+            f"{url} cannot be asked about {group}: these questions need --post and --body, "
             "or a server of the contract"
         )
     found = Findings(server.url + server.path)
@@ -100,43 +94,45 @@ def examine(url: str, options: Options) -> None:
         raise
     finally:
         server.end()
-        _show(found, options)
-    if options.fail_on and found.count(options.fail_on):
+        if page_file:
+            write_whole(CALLER / page_file, as_page(found))
+            click.echo(CALLER / page_file)
+        elif to_json:
+            click.echo(as_json(found))
+        else:
+            show(found, result)
+    if fail_on and found.count(fail_on):
         sys.exit(1)
 
 
-def _upload(options: Options) -> Upload | None:
-    if (options.post is None) != (options.body is None):
-        raise UsageError("--post PATH and --body FILE belong together: give both")
-    if options.post is None or options.body is None:
+def _upload(post: str | None, body: Path | None, content_type: str | None) -> Upload | None:
+    if post is None and body is None:
         return None
-    content = (CALLER / options.body).read_bytes()
+    if post is None or body is None:
+        raise UsageError("--post PATH and --body FILE belong together: give both")
+    content = (CALLER / body).read_bytes()
     if not content:
-        raise UsageError(f"{options.body} is empty: give a body that the server takes")
-    guessed = mimetypes.guess_type(options.body.name)[0]
-    return Upload(options.post, content, options.content_type or guessed)
+        raise UsageError(f"{body} is empty: give a body that the server takes")
+    return Upload(post, content, content_type or mimetypes.guess_type(body.name)[0])
 
 
 def _ask_all(lab: Lab, inquiries: Sequence[Inquiry], report: Callable[[Observation], None]) -> None:
-    end = time.monotonic() + _LONGEST
     pool = ThreadPoolExecutor(together := at_once(lab))
     # Those that wait begin first, beside the others; on a server of one client at a time, last.
     inquiries = sorted(inquiries, key=lambda one: (one.lane == "waiting") != (together > 1))
     with progress_bar() as bar:
         task = bar.add_task("asking", total=len(inquiries), note="")
-        pending = {pool.submit(ask, lab, inquiry) for inquiry in inquiries}
+        asked = [pool.submit(ask, lab, inquiry) for inquiry in inquiries]
         try:
-            while pending and time.monotonic() < end:
-                done, pending = wait(pending, timeout=1, return_when=FIRST_COMPLETED)
-                for one in done:
-                    for seen in one.result():
-                        report(seen)
-                        bar.update(task, note=seen.id)
-                    bar.advance(task)
+            for one in as_completed(asked, timeout=_LONGEST):
+                seen = one.result()
+                report(seen)
+                bar.update(task, advance=1, note=seen.id)
+        except TimeoutError:
+            left = sum(not one.done() for one in asked)
+            say(f"{left} questions were not answered within {_LONGEST / 60:.0f} minutes")
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-    if pending:
-        say(f"{len(pending)} questions were not answered within {_LONGEST / 60:.0f} minutes")
 
 
 def _take(found: Findings, lab: Lab, seen: Observation) -> None:
@@ -160,16 +156,6 @@ def _rated(question: Question, answer: str) -> Answer:
     return Answer(rated.rating, why)
 
 
-def _show(found: Findings, options: Options) -> None:
-    if options.page:
-        write_whole(CALLER / options.page, as_page(found))
-        click.echo(CALLER / options.page)
-    elif options.to_json:
-        click.echo(as_json(found))
-    else:
-        show(found, result)
-
-
 def show(found: Findings, console: Console) -> None:
     """Print a table, the worst answers first; risky ones have a reason and its source."""
     table = Table(box=None, pad_edge=False)
@@ -179,7 +165,7 @@ def show(found: Findings, console: Console) -> None:
     for one in found.sorted():
         rating = one.rated.rating
         why = f"{one.rated.why} ({one.question.source})" if rating == "risky" else ""
-        table.add_row(Text(rating, _STYLES[rating]), one.question.id, Text(one.answer), Text(why))
+        table.add_row(Text(rating, STYLES[rating]), one.question.id, Text(one.answer), Text(why))
     console.print(table)
     for id, why in found.unanswered.items():
         console.print(Text(f"{id}: no answer: {why}", "dim"), soft_wrap=True)
@@ -187,7 +173,7 @@ def show(found: Findings, console: Console) -> None:
 
 
 def _counts(found: Findings) -> str:
-    counts = ", ".join(f"{found.count(rating)} {rating}" for rating in RATINGS)
+    counts = ", ".join(f"{found.count(rating)} {rating}" for rating in reversed(RATINGS))
     return f"{len(found.answers)} answers: {counts}"
 
 
@@ -196,7 +182,7 @@ def as_json(found: Findings) -> str:
     return json.dumps(
         {
             "url": found.url,
-            "counts": {rating: found.count(rating) for rating in RATINGS},
+            "counts": {rating: found.count(rating) for rating in reversed(RATINGS)},
             "answers": [
                 {
                     "id": one.question.id,

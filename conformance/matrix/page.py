@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -15,8 +15,8 @@ from harness import pages
 from harness.catalog import Target
 from spec.behaviours import Layer
 
+# The sign of each rating, besides its colour
 SIGNS = {"good": "✓", "plain": "–", "slow": "↓", "risky": "⚠", "unlisted": "?"}
-"""The sign of each rating, besides its colour."""
 
 _CODE = re.compile(r"`([^`]+)`")
 _SECTIONS = re.compile(r"RFC (\d+),? sections? {0}(?: and {0})*".format(r"\d+(?:\.\d+)*"))
@@ -34,38 +34,6 @@ class _Server:
     def targets(self) -> list[str]:
         """The keys of recorded answers: ``server/deployment``."""
         return [f"{self.name}/{deployment}" for deployment in self.deployments]
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """An answer of adjacent deployments of one server; None if they were not asked."""
-
-    server: str
-    width: int
-    answer: str | None
-    rating: str
-
-
-@dataclass(frozen=True)
-class _Given:
-    """One of a question's answers, and the deployments that give it."""
-
-    answer: str
-    rating: str
-    why: str
-    who: dict[str, list[str]]
-    """By server: the deployments, or an empty list if all of the server's give it."""
-    by_all: bool
-
-
-@dataclass(frozen=True)
-class _Risk:
-    """The number of questions to which a server's answer is risky."""
-
-    questions: int
-    by_deployment: dict[str, int]
-    by_layer: dict[str, int]
-    """By the layer that decides the answer, as a rule."""
 
 
 def render(targets: Sequence[Target], found: Sequence[Row]) -> str:
@@ -107,7 +75,8 @@ def _servers(targets: Sequence[Target]) -> list[_Server]:
     return list(found.values())
 
 
-def _risk(server: _Server, found: Sequence[Row]) -> _Risk:
+def _risk(server: _Server, found: Sequence[Row]) -> dict[str, object]:
+    """The number of questions to which a server's answer is risky, also by who decides it."""
     by_deployment = dict.fromkeys(server.deployments, 0)
     by_layer: Counter[str] = Counter()
     for row in found:
@@ -115,19 +84,29 @@ def _risk(server: _Server, found: Sequence[Row]) -> _Risk:
         by_layer[row.question.decided_by] += any(risky)
         for deployment, count in zip(server.deployments, risky, strict=True):
             by_deployment[deployment] += count
-    return _Risk(by_layer.total(), by_deployment, dict((+by_layer).most_common()))
+    layers = dict((+by_layer).most_common())
+    return {"questions": by_layer.total(), "by_deployment": by_deployment, "by_layer": layers}
 
 
-def _cells(server: _Server, row: Row) -> list[_Cell]:
+def _cells(server: _Server, row: Row) -> list[dict[str, object]]:
+    """The answers of adjacent deployments; None if they were not asked."""
     return [
-        _Cell(server.name, len(list(same)), answer, row.rating(answer))
+        {
+            "server": server.name,
+            "width": len(list(same)),
+            "answer": answer,
+            "rating": row.rating(answer),
+        }
         for answer, same in groupby(row.answers.get(name) for name in server.targets)
     ]
 
 
-def _answers(row: Row, every: Sequence[str]) -> list[_Given]:
-    """All answers of a question, given or not, in its order."""
-    answers = []
+def _answers(row: Row, every: Sequence[str]) -> list[dict[str, object]]:
+    """All answers of a question, given or not, in its order.
+
+    ``who`` gives one has by server: the deployments, or none if all of the server's give it.
+    """
+    answers: list[dict[str, object]] = []
     for answer in dict.fromkeys([*row.question.answers, *row.by_answer()]):
         rated = row.rated(answer)
         why = rated.why if rated else "The question no longer lists this answer."
@@ -135,31 +114,23 @@ def _answers(row: Row, every: Sequence[str]) -> list[_Given]:
         who: dict[str, list[str]] = {}
         for server, _, deployment in (name.partition("/") for name in condensed(names, every)):
             who.setdefault(server, []).extend([deployment] if deployment else [])
-        answers.append(_Given(answer, row.rating(answer), why, who, names == list(every)))
+        given = {"answer": answer, "rating": row.rating(answer), "why": why}
+        answers.append(given | {"who": who, "by_all": names == list(every)})
     return answers
 
 
 def _code(text: str) -> Markup:
     """Text with the parts between backticks as code."""
-    return _marked(text, _CODE, lambda found: Markup("<code>{}</code>").format(found[1]))
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
 def _sourced(text: str) -> Markup:
     """A source with links to sections of RFCs."""
-    return _marked(text, _SECTIONS, _linked)
+    return Markup(_SECTIONS.sub(_linked, str(escape(text))))  # noqa: S704
 
 
-def _linked(found: re.Match[str]) -> Markup:
+def _linked(found: re.Match[str]) -> str:
     """Links for ``RFC 9110, sections 8.3 and 8.4``, one for each section."""
-    link = Markup('<a href="https://www.rfc-editor.org/rfc/rfc{}#section-{}">{}</a>')
+    url = f"https://www.rfc-editor.org/rfc/rfc{found[1]}#section-"
     parts = found[0].split(" and ")
-    return Markup(" and ").join(link.format(found[1], part.split()[-1], part) for part in parts)
-
-
-def _marked(text: str, pattern: re.Pattern[str], mark: Callable[[re.Match[str]], Markup]) -> Markup:
-    """Text with each match of a pattern replaced, and the rest escaped."""
-    pieces, end = Markup(), 0
-    for found in pattern.finditer(text):
-        pieces += escape(text[end : found.start()]) + mark(found)
-        end = found.end()
-    return pieces + escape(text[end:])
+    return " and ".join(f'<a href="{url}{part.split()[-1]}">{part}</a>' for part in parts)

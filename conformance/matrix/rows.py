@@ -8,8 +8,7 @@ from conformance import records
 from harness.catalog import Target
 from spec.behaviours import Answer, Question, questions
 
-RATINGS = ("risky", "slow", "unlisted", "plain", "good")
-"""The worst first."""
+RATINGS = ("risky", "slow", "unlisted", "plain", "good")  # the worst first
 
 
 @dataclass(frozen=True)
@@ -17,8 +16,7 @@ class Row:
     """A question with the recorded answer of each deployment that was asked."""
 
     question: Question
-    answers: dict[str, str]
-    """By ``server/deployment``."""
+    answers: dict[str, str]  # by ``server/deployment``
 
     @property
     def differs(self) -> bool:

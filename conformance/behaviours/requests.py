@@ -1,28 +1,30 @@
-"""The group `smuggling`: the fate of a request that is hidden in an ambiguous one.
+"""The groups `smuggling` and `refusals`: the fate of ambiguous, broken and oversized requests.
 
-What a parser does depends on how the bytes arrive: each request is sent in one segment, and again
-with its body 150 ms after its head. The worse answer counts.
+What a parser does depends on how the bytes arrive: an ambiguous request, in which another one is
+hidden, is sent in one segment, and again with its body 150 ms after its head. The worse answer
+counts.
 """
 
 import time
 from collections.abc import Iterator
 from functools import partial
 
-from conformance.behaviours.connection import STATUS, connect, read_until, send
+from conformance.behaviours.connection import STATUS, connect, send
 from conformance.behaviours.lab import Lab, asks, worst
-from conformance.behaviours.page import CONTRACT, statuses
-from conformance.hostile import AMBIGUOUS, SENTINEL, ambiguous
+from conformance.behaviours.page import CONTRACT, Inapplicable
+from conformance.hostile import AMBIGUOUS, BROKEN, SENTINEL, ambiguous
+from conformance.http import statuses
 
 _PAUSE = 0.15
+# Statuses with which an application refuses a POST before it reads the body
 _NO_ENDPOINT = {b"403", b"404", b"405", b"415"}
-"""Statuses with which an application refuses a POST before it reads the body."""
 
+# Names of fates that mean something else for a question
 _NAMES = {
     # By chunks, what follows them is right to be served, but not on this connection
     "length-and-chunked": {"smuggled": "connection kept"},
     "forbidden-trailer": {"smuggled": "ignored", "harmless": "taken"},
 }
-"""Names of fates that mean something else for a question."""
 
 
 def _fates(id: str, lab: Lab) -> Iterator[str]:
@@ -53,7 +55,7 @@ def _fate(segments: list[bytes], lab: Lab) -> str:
         for segment in segments:
             send(connection, segment)
             time.sleep(_PAUSE * (segment is not segments[-1]))
-        raw, ended = read_until(connection, lab.page.shows_hidden)
+        raw, ended = connection.read_until(lab.page.shows_hidden)
     if lab.page.shows_hidden(raw):
         return "smuggled"
     if not raw:
@@ -84,7 +86,38 @@ def responses_to_broken_body(lab: Lab) -> str:
             send(connection, head.encode())
             time.sleep(_PAUSE)
             send(connection, b"zz\r\nabc\r\n0\r\n\r\n")
-            raw, _ = read_until(connection, lambda raw: len(STATUS.findall(raw)) > 1)
+            raw, _ = connection.read_until(lambda raw: len(STATUS.findall(raw)) > 1)
         if (count := len(STATUS.findall(raw))) != 1:
             return "two" if count else "none"
     return "one"
+
+
+# Broken and oversized requests
+
+
+def _refusal(data: bytes, lab: Lab) -> str:
+    """The fate of a broken request, which a server may take for HTTP/0.9."""
+    with connect(lab) as connection:
+        send(connection, data)
+        raw, ended = connection.read_until(STATUS.match)
+        if not raw:
+            return "closed" if ended else "waits"
+        if not (status := STATUS.match(raw)):
+            if lab.page.body is None:
+                raise Inapplicable("the page varies, and has no status line here to tell it by")
+            return "served as HTTP/0.9" if lab.page.body in raw else "refused"
+        if status[1] == b"500":
+            return "failed"
+        if status[1][:1] in (b"4", b"5"):
+            return "refused"
+        send(connection, SENTINEL)
+        _, ended = connection.read_until(lambda rest: len(statuses(raw + rest)) > 1)
+        return "served, then closed" if ended else "served"
+
+
+def _ask_refusal(id: str, lab: Lab) -> str:
+    return worst(id, (_refusal(data, lab) for data in BROKEN[id]))
+
+
+for _id in BROKEN:
+    asks(_id, "text", needs="get")(partial(_ask_refusal, _id))

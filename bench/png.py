@@ -1,11 +1,9 @@
-"""A large set of images for benchmarks, the same bytes on every machine."""
+"""Images for benchmarks, the same bytes on every machine."""
 
 import math
 import random
 import struct
 import zlib
-from collections.abc import Callable
-from pathlib import Path
 
 SMALLEST = 5_000
 LARGEST = 59_000
@@ -16,36 +14,14 @@ STORED_BLOCK = 0xFFFF
 NOISE = 0x3F
 
 
-def image(index: int, seed: int = 1) -> bytes:
-    """Return image `index` of the set that `seed` names, as a PNG of 5 to 60 KB."""
+def image(index: int) -> bytes:
+    """A PNG of 5 to 60 KB."""
     # Use only `random()` and `getrandbits()`: other methods may change between Python versions.
-    generator = random.Random(f"{seed}/{index}")
+    generator = random.Random(f"1/{index}")
     size = SMALLEST + int(generator.random() * (LARGEST - SMALLEST))
     width = int(math.isqrt(size // 3) * (0.75 + generator.random() / 2))
     height = math.ceil(size / (1 + 3 * width))
     return _png(width, height, _scanlines(generator, width, height))
-
-
-def write_images(
-    folder: Path,
-    count: int = 10_000,
-    seed: int = 1,
-    progress: Callable[[int], None] | None = None,
-) -> None:
-    """Write `00000.png` and so on to `folder`, keeping the files of an interrupted run.
-
-    `progress` is called after each image with the number of images in place.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    for index in range(count):
-        content = image(index, seed)
-        path = folder / f"{index:05}.png"
-        if not (path.is_file() and path.stat().st_size == len(content)):
-            partial = path.with_suffix(".part")
-            partial.write_bytes(content)
-            partial.replace(path)
-        if progress:
-            progress(index + 1)
 
 
 def _scanlines(generator: random.Random, width: int, height: int) -> bytes:

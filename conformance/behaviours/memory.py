@@ -1,4 +1,4 @@
-"""Classifies the memory that a server uses while it sends a big body."""
+"""Questions about memory: how much a server uses while it sends or gets a big body."""
 
 import contextlib
 import math
@@ -7,46 +7,51 @@ import select
 import socket
 import time
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
-from conformance.behaviours.lab import Lab
+from conformance import stored
+from conformance.behaviours.lab import Lab, asks
 from conformance.http import Request
-from conformance.subject import Controlled
+from conformance.subject import BIG, Controlled, fresh_name
 
 _MB = 1 << 20
 _CLIENTS = 10
+# Classes that lie well apart: a server that does not stream holds the whole body (100 MB), or
+# batches of 16 MB, as MongoDB sends them
 _CLASSES = {"under 100 MB": 100, "under 800 MB": 800, "more": math.inf}
-"""Classes that lie well apart: a server that does not stream holds the whole body (100 MB), or
-batches of 16 MB, as MongoDB sends them."""
 
-_WARM_UP = 20
-"""Small requests, after which a server has its idle size."""
-_HEAD = 4096
-"""More bytes than a response's head has."""
-_LOOK = 0.1
-"""Seconds between samples of the memory."""
+_WARM_UP = 20  # small requests, after which a server has its idle size
+_HEAD = 4096  # more bytes than a response's head has
+_LOOK = 0.1  # seconds between samples of the memory
+# Seconds without growth or reading after which a server counts as having read all it will
 _STILL = 1.0
-"""Seconds without growth or reading after which a server counts as having read all it will."""
-_PATIENCE = 14.0
-"""Seconds after which sampling ends in any case."""
+_PATIENCE = 14.0  # seconds after which sampling ends in any case
 
 
-def for_ten(lab: Lab, small: str, big: str) -> str:
-    """The class of growth while ten clients download ``big`` and read slowly.
-
-    Measured on a new server, so that earlier requests do not matter.
-    """
-    with lab.start() as server:
-        return _grown(server, lab.patience, small, big)
+@asks("file-memory-ten", "files", lane="alone")
+def file_memory(lab: Lab) -> str:
+    """Ten clients of a file of 100 MB, on a new server, so that earlier requests do not matter."""
+    with lab.controlled.another() as server:
+        return _grown(server, lab.patience, "/files/photo.jpg", "/files/big.bin")
 
 
-def of_body(target: str, lab: Lab) -> str:
+@asks("gridfs-memory-ten", "gridfs", lane="alone")
+def gridfs_memory(lab: Lab) -> str:
+    """Ten clients of a file of 100 MB, on a new server."""
+    name = fresh_name("bin")
+    with stored.files(lab.controlled) as database, lab.controlled.another() as server:
+        stored.store(database, name, bytes(BIG))
+        return _grown(server, lab.patience, "/gridfs/photo.jpg", f"/gridfs/{name}")
+
+
+def _of_body(target: str, lab: Lab) -> str:
     """The class of growth while a client sends a body of 300 MB, in chunks of 1 MB.
 
     Garbage alone takes up to 100 MB (Node.js), and some limits are 100 MB (Tornado).
     """
     chunk = b"%x\r\n%s\r\n" % (_MB, b"x" * _MB)
-    with lab.start() as server:
+    with lab.controlled.another() as server:
         for _ in range(_WARM_UP):
             server.ask("/index")
         meter = _Meter(server)
@@ -61,6 +66,10 @@ def of_body(target: str, lab: Lab) -> str:
             time.sleep(_LOOK)
         meter.look()
         return "under 200 MB" if meter.most < 200 * _MB else "more"
+
+
+for _id, _target in (("refused-body-memory", "/index"), ("body-memory", "/notes")):
+    asks(_id, "notes", lane="alone")(partial(_of_body, _target))
 
 
 class _Meter:
