@@ -118,6 +118,9 @@ def _chunks(connection: Connection, body: bytes) -> Response:
     return connection.receive(request)
 
 
+CHUNKED = (_chunked, _chunked_late, _chunks)
+
+
 def _in_segments(connection: Connection, request: Request, last: int) -> Response:
     data = request.encode(connection.host)
     connection.send(data[:-last])
@@ -127,14 +130,22 @@ def _in_segments(connection: Connection, request: Request, last: int) -> Respons
 
 
 @control
-@pytest.mark.parametrize("frame", [_whole, _late, _chunked, _chunked_late, _chunks])
-@catches("note-chunked-refused", "body-late-refused", "note-200")
+@pytest.mark.parametrize("frame", [_whole, _late, *CHUNKED])
+@catches("note-chunked-refused", "body-late-refused", "note-200", "chunked-claimed-none")
 def test_a_body_in_every_framing(
     controlled: Controlled, notes: Collection[Any], frame: Any
 ) -> None:
+    """Both ways: a deployment that declares to decode no chunks refuses them."""
     mark = new_mark()
     with controlled.connect() as connection:
-        is_stored(frame(connection, note(mark, "é" * 60)), mark, "é" * 60, notes)
+        response = frame(connection, note(mark, "é" * 60))
+    if controlled.deployment.chunked or frame not in CHUNKED:
+        is_stored(response, mark, "é" * 60, notes)
+        return
+    refused = 400 <= response.status < 500
+    holds("status", "4xx, as chunked = false", refused, response.status, response)
+    left = notes.count_documents(_with(mark))
+    holds("MongoDB", "nothing of a refused note", left == 0, f"{left} notes", response)
 
 
 @control
