@@ -53,7 +53,7 @@ class Views
   end
 
   def create_note(request)
-    halt(411) unless request.content_length # Thin does not decode chunks
+    halt(411) if request.has_header?('HTTP_TRANSFER_ENCODING') # Thin decodes none
     halt(413) if request.content_length.to_i > 2**20
     note = JSON.parse(request.body.read)
     errors = JSON::Validator.fully_validate(NOTE, note, parse_data: false)
