@@ -124,7 +124,7 @@ CHUNKED = (_chunked, _chunked_late, _chunks)
 def _in_segments(connection: Connection, request: Request, last: int) -> Response:
     data = request.encode(connection.host)
     connection.send(data[:-last])
-    connection.is_closed_within(0.15)
+    time.sleep(0.15)
     connection.send(data[-last:])
     return connection.receive(request)
 
