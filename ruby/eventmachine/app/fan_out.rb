@@ -1,8 +1,3 @@
-require 'em-http-request'
-require 'json'
-
-require_relative 'settings'
-
 # Calls of the upstream, all at once. It succeeds with their results, or fails with a status and the first cause.
 class FanOut
   include EM::Deferrable
@@ -29,8 +24,9 @@ class FanOut
   private
 
   def receive(call, http)
-    @results[call] = JSON.parse(http.response) if http.response_header.status == 200
-    return fail(502, "#{http.response_header.status}, no JSON object") unless @results[call].is_a?(Hash)
+    status = http.response_header.status
+    @results[call] = JSON.parse(http.response) if status == 200
+    return fail(502, "#{status}, no JSON object") unless @results[call].is_a?(Hash)
 
     succeed(@results.sort.map(&:last)) if @results.size == @connections.size
   rescue JSON::ParserError, EncodingError => e

@@ -1,3 +1,4 @@
+require 'em-http-request'
 require 'json-schema'
 
 require_relative 'download'
@@ -13,28 +14,26 @@ class Views
   def self.get(handler) = { 'GET' => handler, 'HEAD' => handler }
 
   ROUTES = {
-    '/index' => get(:index),
-    '/json' => get(:hello),
-    '/mongo' => get(:mongo),
-    '/notes' => { 'POST' => :create_note },
+    %r{\A/index\z} => get(:index),
+    %r{\A/json\z} => get(:hello),
+    %r{\A/mongo\z} => get(:mongo),
+    %r{\A/notes\z} => { 'POST' => :create_note },
     %r{\A/notes/[^/]+\z} => get(:read_note),
-    '/agents' => get(:agents),
+    %r{\A/agents\z} => get(:agents),
     %r{\A/gridfs/[^/]+\z} => get(:gridfs),
-    '/sleep' => get(:pause),
-    '/slow_api' => get(:slow_api)
+    %r{\A/sleep\z} => get(:pause),
+    %r{\A/slow_api\z} => get(:slow_api)
   }.freeze
 
-  STRING = { type: 'string', format: 'unicode' }.freeze
-  NOTE = { type: 'object', required: %w[title text],
-           properties: { title: { **STRING, minLength: 1, maxLength: 200 }, text: { **STRING, maxLength: 10_000 } } }.freeze
-  JSON::Validator.register_format_validator(:unicode, lambda do |value|
-    value.valid_encoding? || raise(JSON::Schema::CustomFormatError, 'is not Unicode') # half a surrogate pair
-  end)
+  NOTE = {
+    id: 'note', type: 'object', required: %w[title text],
+    properties: { title: { type: 'string', minLength: 1, maxLength: 200 }, text: { type: 'string', maxLength: 10_000 } }
+  }.freeze
 
   def call(env)
     request = Rack::Request.new(env)
     problems(request) do
-      _, methods = ROUTES.find { |path, _| path === request.path } || halt(404)
+      _, methods = ROUTES.find { |path, _| path.match?(request.path) } || halt(404)
       handler = methods[request.request_method] || halt(405, { 'Allow' => methods.keys.join(', ') })
       send(handler, request)
     end
@@ -59,10 +58,9 @@ class Views
     errors = JSON::Validator.fully_validate(NOTE, note, parse_data: false)
     halt(400, errors:) if errors.any?
     note = { '_id' => BSON::ObjectId.new, **note.slice('title', 'text') }
-    defer(request) do
-      MONGODB[:notes].insert_one(note)
-      document(note, 201, { 'Location' => "/notes/#{note['_id']}" })
-    end
+    halt(400, detail: 'half a surrogate pair') unless note.values_at('title', 'text').all?(&:valid_encoding?)
+    created = document(note, 201, { 'Location' => "/notes/#{note['_id']}" })
+    defer(request) { MONGODB[:notes].insert_one(note) && created }
   end
 
   def read_note(request)
