@@ -14,7 +14,13 @@ class Download
 
   # Called in a thread. The response begins with the first chunk; without one it is returned.
   def read(file, left)
-    file.each { |chunk| @closed ? break : left -= push(chunk).bytesize }
+    file.each do |chunk|
+      break if @closed
+
+      EM.next_tick { @respond.call([*@head, self]) } unless @begun
+      EM.next_tick { @send.call(chunk) }
+      left -= (@begun = chunk).bytesize
+    end
     raise 'the last chunks are missing' unless left.zero? || @closed
 
     @begun ? EM.next_tick { succeed } : [*@head, []]
@@ -22,13 +28,5 @@ class Download
     @begun ? EM.next_tick { @respond.call(Enumerator.new { raise e }) } : raise # Thin logs it, and ends the connection
   ensure
     file.close unless file.closed?
-  end
-
-  private
-
-  def push(chunk)
-    EM.next_tick { @respond.call([*@head, self]) } unless @begun
-    EM.next_tick { @send.call(chunk) }
-    @begun = chunk
   end
 end

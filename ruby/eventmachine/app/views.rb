@@ -93,7 +93,8 @@ class Views
   def slow_api(request)
     calls = integer(request, 'calls', 10, 1..50)
     ms = integer(request, 'ms', 1000, 0..5000)
-    fan_out = FanOut.new(calls, ms, { 'X-Request-Id' => request.get_header('HTTP_X_REQUEST_ID') }.compact)
+    id = request.get_header('HTTP_X_REQUEST_ID')&.slice(/\A[[:print:]]+\z/) # Thin lets a line feed through
+    fan_out = FanOut.new(calls, ms, { 'X-Request-Id' => id }.compact)
     fan_out.callback { |results| answer(request) { json({ results: }) } }
     fan_out.errback { |status, cause| answer(request) { failure(request, status, cause.inspect) } }
     request.env['async.close'].callback { fan_out.stop } # answered, or the client has left
