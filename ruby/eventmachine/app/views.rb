@@ -46,13 +46,14 @@ class Views
   def hello(_) = json({ message: 'Hello, World!' })
 
   def mongo(request)
-    slug = request.GET.fetch('doc', 'small')
+    slug = parameters(request).fetch('doc', 'small')
     halt(400, detail: 'doc must be small or big') unless %w[small big].include?(slug)
     defer(request) { document(MONGODB[:articles].find(slug:).first || halt(404)) }
   end
 
   def create_note(request)
     halt(411) if request.has_header?('HTTP_TRANSFER_ENCODING') # Thin decodes none
+    halt(415) unless request.media_type == 'application/json'
     halt(413) if request.content_length.to_i > 2**20
     note = JSON.parse(request.body.read)
     errors = JSON::Validator.fully_validate(NOTE, note, parse_data: false)
@@ -118,13 +119,15 @@ class Views
     [status, { 'Content-Type' => type, 'Content-Length' => body.bytesize.to_s, **headers }, [body]]
   end
 
+  def parameters(request) = Rack::Utils.parse_nested_query(request.query_string, '&')
+
   def last_segment(request)
     segment = Rack::Utils.unescape_path(request.path[%r{[^/]*\z}]).force_encoding('UTF-8')
     segment.valid_encoding? ? segment : halt(404)
   end
 
   def integer(request, name, default, range)
-    value = Integer(request.GET.fetch(name, default.to_s), 10, exception: false)
+    value = Integer(parameters(request).fetch(name, default.to_s), 10, exception: false)
     range.cover?(value) ? value : halt(400, detail: "#{name} must be an integer in #{range}")
   end
 end

@@ -3,6 +3,8 @@ require 'spec_helper'
 require 'net/http'
 require 'tmpdir'
 
+JSON_BODY = { 'Content-Type' => 'application/json' }.freeze
+
 RSpec.describe 'The process' do # as a user starts it
   around { |example| Dir.mktmpdir { |folder| (@folder = folder) && example.run } }
 
@@ -33,6 +35,8 @@ RSpec.describe 'The process' do # as a user starts it
   def http(&) = Net::HTTP.start('127.0.0.1', @port, read_timeout: 15, max_retries: 0, ignore_eof: false, &)
 
   def get(target, headers = {}) = http { |http| http.get(target, headers) }
+
+  def post(text) = http { |http| http.post('/notes', text, JSON_BODY) }
 
   # A server that accepts connections, and sends each of them an answer.
   def listen(answer = nil)
@@ -120,10 +124,10 @@ RSpec.describe 'The process' do # as a user starts it
 
   it 'stores a note, and refuses what is none and a chunked body' do
     serve
-    created = http { |http| http.post('/notes', '{"title":"a process","text":"é"}') }
+    created = post('{"title":"a process","text":"é"}')
     expect(get(created['Location']).body).to eq created.body
-    expect(http { |http| http.post('/notes', '{"title":"a process"}') }.code).to eq '400'
-    chunked = Net::HTTP::Post.new('/notes', 'Transfer-Encoding' => 'chunked')
+    expect(post('{"title":"a process"}').code).to eq '400'
+    chunked = Net::HTTP::Post.new('/notes', **JSON_BODY, 'Transfer-Encoding' => 'chunked')
     chunked.body_stream = StringIO.new('{"title":"a process","text":""}')
     expect(http { |http| http.request(chunked) }.code).to eq '411'
     expect(DATABASE[:notes].find(title: 'a process').delete_many.n).to eq 1

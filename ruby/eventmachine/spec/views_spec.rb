@@ -5,6 +5,8 @@ RSpec.describe Views do
 
   def app = APP
 
+  def post_note(text, headers = {}) = post('/notes', text, 'CONTENT_TYPE' => 'application/json', **headers)
+
   def body = JSON.parse(last_response.body)
 
   def expect_problem(status, title)
@@ -31,7 +33,7 @@ RSpec.describe Views do
 
   it 'stores a note, which comes back as it was' do
     note = { 'title' => '😀' * 200, 'text' => "Bread, salt, café\n\u0000" * 500 }
-    post '/notes', JSON.generate(note)
+    post_note(JSON.generate(note))
     expect(last_response.status).to eq 201
     id = body['_id']
     created = last_response
@@ -47,13 +49,15 @@ RSpec.describe Views do
               %({"title":"#{'a' * 201}","text":""}), '{"title":"\ud800","text":""}', '{"title":"a\udc00","text":""}',
               "{\"title\":\"\xFF\",\"text\":\"\"}"]
     bodies.each do |text|
-      post '/notes', text
+      post_note(text)
       expect_problem(400, 'Bad Request')
     end
-    post '/notes', JSON.generate(title: 'large', text: 'a' * (2**20))
+    post_note(JSON.generate(title: 'large', text: 'a' * (2**20)))
     expect_problem(413, 'Payload Too Large')
-    post '/notes', '{"title":"a","text":""}', 'HTTP_TRANSFER_ENCODING' => 'chunked'
+    post_note('{"title":"a","text":""}', 'HTTP_TRANSFER_ENCODING' => 'chunked')
     expect_problem(411, 'Length Required')
+    post_note('{"title":"a","text":""}', 'CONTENT_TYPE' => 'text/plain')
+    expect_problem(415, 'Unsupported Media Type')
     expect(DATABASE[:notes].count).to eq count
   end
 
