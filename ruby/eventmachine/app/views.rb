@@ -96,7 +96,7 @@ class Views
     ms = integer(request, 'ms', 1000, 0..5000)
     id = request.get_header('HTTP_X_REQUEST_ID')&.slice(/\A[[:print:]]+\z/) # Thin lets a line feed through
     fan_out = FanOut.new(calls, ms, { 'X-Request-Id' => id }.compact)
-    fan_out.callback { |results| answer(request) { json({ results: }) } }
+    fan_out.callback { |results| answer(request) { json({ results: }) } if results }
     fan_out.errback { |status, cause| answer(request) { failure(request, status, cause.inspect) } }
     request.env['async.close'].callback { fan_out.stop } # answered, or the client has left
     ASYNC
