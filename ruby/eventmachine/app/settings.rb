@@ -24,7 +24,8 @@ module Settings
     options = { database: url.path.delete_prefix('/'), user: url.user, password: url.password,
                 replica_set: query.delete('replicaSet'), auth_source: query.delete('authSource') }
     bare = url.merge(userinfo: nil, path: '/', query: Addressable::URI.form_encode(query)).to_s
-    Mongo::URI.get(bare) && [bare, options.compact.transform_values { |value| Addressable::URI.unencode(value) }]
+    options.delete_if { |_, value| value.to_s.empty? }
+    Mongo::URI.get(bare) && [bare, options.transform_values { |value| Addressable::URI.unencode(value) }]
   end
 
   HOST = ENV.fetch('HOST', '127.0.0.1')
