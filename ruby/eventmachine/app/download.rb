@@ -18,7 +18,7 @@ class Download
       break if @closed
 
       EM.next_tick { @respond.call([*@head, self]) } unless @begun
-      EM.next_tick { @send.call(chunk) }
+      EM.next_tick { @send&.call(chunk) } # unless the head was refused
       left -= (@begun = chunk).bytesize
     end
     raise 'the last chunks are missing' unless left.zero? || @closed

@@ -18,7 +18,7 @@ class FanOut
   # Its success, without results, leaves nothing to fail.
   def stop
     succeed
-    @connections.each(&:close)
+    @connections.select(&:conn).each(&:close)
   end
 
   private

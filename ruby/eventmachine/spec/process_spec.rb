@@ -97,6 +97,12 @@ RSpec.describe 'The process' do # as a user starts it
     end
   end
 
+  it 'survives an upstream whose name is unknown' do
+    serve('SLOW_API_URL' => 'http://unknown.invalid/')
+    expect(get('/slow_api').code).to eq '502'
+    expect(get('/index').code).to eq '200'
+  end
+
   it 'ends the calls to the upstream of a client that leaves, and logs nothing' do
     serve('SLOW_API_URL' => "http://127.0.0.1:#{listen}/")
     client = TCPSocket.new('127.0.0.1', @port)
