@@ -14,6 +14,7 @@ _LEFT_OUT = {
     # packaging and linters
     *("pyproject.toml", "package.json", ".npmrc", "Dockerfile", ".dockerignore"),
     *("eslint.config.js", ".prettierrc.json"),
+    *("Gemfile", "debian.gemfile", ".rubocop.yml"),
 }
 
 

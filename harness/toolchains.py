@@ -68,8 +68,14 @@ def _has_jdk() -> bool:
 
 def _has_ruby() -> bool:
     version = version_of("ruby", "--version")
-    programs = ("bundle", "thin")
-    return version is not None and version >= (3, 1) and all(map(find_program, programs))
+    programs = ("bundle", "thin", "rubocop")
+    gems = ("-rdotenv", "-rjson-schema", "-rrack/test")  # the newest of its packages
+    return (
+        version is not None
+        and version >= (3, 1)
+        and all(map(find_program, programs))
+        and run_program(("ruby", *gems, "-e", ""))[0] == 0
+    )
 
 
 def _has_c_compiler() -> bool:
@@ -84,7 +90,7 @@ def _has_locust() -> bool:
 _RUBY = (
     *("ruby", "ruby-dev", "bundler", "thin", "ruby-rack", "ruby-eventmachine"),
     *("ruby-em-http-request", "ruby-mongo", "ruby-pg", "ruby-connection-pool"),
-    *("ruby-rspec", "rubocop"),
+    *("ruby-dotenv", "ruby-json-schema", "ruby-rspec", "ruby-rack-test", "rubocop"),
 )
 
 TOOLCHAINS = {
