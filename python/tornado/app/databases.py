@@ -3,9 +3,9 @@ from contextlib import asynccontextmanager, closing
 from typing import Any
 
 import asyncpg
-import tornado
 from motor.motor_tornado import MotorClient
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
+from tornado.curl_httpclient import CurlAsyncHTTPClient
 
 from app.settings import settings
 
@@ -29,7 +29,7 @@ async def connect() -> AsyncIterator[dict[str, Any]]:
     url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
     client: MotorClient[dict[str, Any]] = MotorClient(url, maxPoolSize=size, timeoutMS=4000)
     mongodb = client.get_default_database("refservers")
-    upstream = tornado.httpclient.AsyncHTTPClient(force_instance=True, max_clients=5000)
+    upstream = CurlAsyncHTTPClient(force_instance=True, max_clients=2000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
     pool = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=4)
     with closing(client), closing(upstream):

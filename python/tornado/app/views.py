@@ -8,7 +8,6 @@ from bson import ObjectId
 from gridfs import NoFile
 from motor.motor_tornado import MotorGridFSBucket
 from pydantic import BaseModel, Field
-from tornado.simple_httpclient import HTTPTimeoutError
 from tornado.web import HTTPError
 
 from app.databases import AGENTS, fetch
@@ -111,14 +110,14 @@ class SlowApiHandler(BaseHandler):
     async def get(self) -> None:
         query = SlowApi.model_validate(self.query)
         try:
-            async with asyncio.TaskGroup() as group:
+            async with asyncio.timeout(query.ms / 1000 + 5), asyncio.TaskGroup() as group:
                 calls = [group.create_task(self.call(n, query.ms)) for n in range(query.calls)]
+        except TimeoutError as error:
+            raise HTTPError(504, "%r", error) from error
         except ExceptionGroup as errors:
-            if errors.split((tornado.httpclient.HTTPClientError, OSError, ValueError))[1]:
+            if errors.split((tornado.httpclient.HTTPClientError, ValueError))[1]:
                 raise  # a fault of our own
-            error = errors.exceptions[0]
-            status = 504 if isinstance(error, HTTPTimeoutError) else 502
-            raise HTTPError(status, "%s: %r", type(error).__name__, str(error)) from error
+            raise HTTPError(502, "%r", str(errors.exceptions[0])) from errors
         self.write_json({"results": [call.result() for call in calls]})
 
     async def call(self, number: int, ms: int) -> dict[str, object]:
@@ -126,9 +125,8 @@ class SlowApiHandler(BaseHandler):
         headers = {"X-Request-Id": request_id} if request_id else None
         params = {"call": str(number), "ms": str(ms)}
         url = tornado.httputil.url_concat(str(settings.SLOW_API_URL), params)
-        response = await self.settings["upstream"].fetch(
-            url, headers=headers, request_timeout=ms / 1000 + 5, follow_redirects=False
-        )
+        upstream = self.settings["upstream"]
+        response = await upstream.fetch(url, headers=headers, follow_redirects=False)
         result = orjson.loads(response.body) if response.code == 200 else None
         if isinstance(result, dict):
             return result
