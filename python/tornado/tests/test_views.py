@@ -202,7 +202,7 @@ class GridFSTest(ServerTest):
     def setUp(self) -> None:
         super().setUp()
         bucket = GridFSBucket(self.database, chunk_size_bytes=100_000)
-        file_id = bucket.upload_from_stream("tests/bare", b"a" * 8_000_000)  # without metadata
+        file_id = bucket.upload_from_stream("tests/large", b"a" * 8_000_000)  # without metadata
         self.stack.callback(bucket.delete, file_id)
 
     def test_gridfs(self) -> None:
@@ -213,7 +213,7 @@ class GridFSTest(ServerTest):
             assert response.body == stored.read()
 
     def test_gridfs_without_metadata(self) -> None:
-        response = self.fetch("/gridfs/tests%2Fbare")
+        response = self.fetch("/gridfs/tests%2Flarge")
         assert response.code == 200
         assert response.headers["Content-Type"] == "application/octet-stream"
         assert response.body == b"a" * 8_000_000
@@ -224,7 +224,7 @@ class GridFSTest(ServerTest):
             loop = asyncio.get_running_loop()
             with patch.object(GridOut, "close", lambda _: loop.call_soon_threadsafe(closed.set)):
                 reader, writer = await asyncio.open_connection("127.0.0.1", self.get_http_port())
-                writer.write(b"GET /gridfs/tests%2Fbare HTTP/1.1\r\nHost: a\r\n\r\n")
+                writer.write(b"GET /gridfs/tests%2Flarge HTTP/1.1\r\nHost: a\r\n\r\n")
                 await reader.read(1)
                 writer.transport.abort()
                 await closed.wait()
