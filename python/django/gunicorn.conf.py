@@ -1,8 +1,8 @@
-from refservers.settings import env
+from refservers import settings
 
 wsgi_app = "refservers.wsgi"
 worker_class = "gthread"
-bind = f"{env.str('HOST', '127.0.0.1')}:{env.int('PORT', 8000)}"
-workers = env.int("WORKERS", 1)
-threads = env.int("THREADS", 50)
+bind = f"[{settings.HOST}]:{settings.PORT}"  # brackets as IPv6 needs them
+workers = settings.WORKERS
+threads = settings.THREADS
 graceful_timeout = 10
