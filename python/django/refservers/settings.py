@@ -6,40 +6,34 @@ from psycopg.conninfo import conninfo_to_dict
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = Env(eager=False)
-env.read_env(BASE_DIR / ".env", recurse=False)
 positive = validate.Range(min=1)
+mongodb = validate.Regexp(r"mongodb(\+srv)?://")
+http = validate.URL(schemes={"http", "https"}, require_tld=False)
 
 
-def is_conninfo(url: str) -> None:
+def postgresql(url: str) -> None:
     try:
         conninfo_to_dict(url)
-    except ProgrammingError:
-        raise ValidationError("Not a valid URL.") from None  # its words may have the password
+    except ProgrammingError:  # whose message may hold the password
+        raise ValidationError("Not a valid connection string.") from None
 
 
+env = Env(eager=False)
+env.read_env(BASE_DIR / ".env", recurse=False)
 HOST = env.str("HOST", "127.0.0.1")
 PORT = env.int("PORT", 8000, validate=validate.Range(1, 65535))
 WORKERS = env.int("WORKERS", 1, validate=positive)
 THREADS = env.int("THREADS", 50, validate=positive)
-MONGODB_URL = env.str(
-    "MONGODB_URL",
-    "mongodb://127.0.0.1:27017/refservers",
-    validate=validate.Regexp(r"mongodb(\+srv)?://"),
-)
+MONGODB_URL = env.str("MONGODB_URL", "mongodb://127.0.0.1:27017/refservers", validate=mongodb)
 MONGODB_POOL_SIZE = env.int("MONGODB_POOL_SIZE", 32, validate=positive)
 DATABASE_URL = env.str(
-    "DATABASE_URL",
-    "postgresql://refservers@127.0.0.1:5432/refservers",
-    validate=[validate.Regexp(r"postgres(ql)?://"), is_conninfo],
+    "DATABASE_URL", "postgresql://refservers@127.0.0.1:5432/refservers", validate=postgresql
 )
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", 10, validate=positive)
 MEDIA_ROOT = env.path("FILES_DIR", validate=validate.Predicate("is_dir"))
-SLOW_API_URL = env.str(
-    "SLOW_API_URL", validate=validate.URL(schemes={"http", "https"}, require_tld=False)
-)
+SLOW_API_URL = env.str("SLOW_API_URL", validate=http)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
-env.seal()  # tells all faults at once
+env.seal()  # names all faults at once
 
 INSTALLED_APPS = ["api"]
 MIDDLEWARE = [
@@ -53,37 +47,29 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20
 TIME_ZONE = "UTC"
 
 conninfo = conninfo_to_dict(DATABASE_URL)
+timeouts = {"connect_timeout": 3, "options": "-c statement_timeout=4000"}
+pool = {"min_size": 0, "max_size": DATABASE_POOL_SIZE, "timeout": 3, "reconnect_timeout": 3}
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": conninfo.get("dbname"),
+        "NAME": conninfo.get("dbname", ""),
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {
-            "connect_timeout": 3,
-            "options": "-c statement_timeout=4000",
-            **conninfo,
-            "pool": {
-                "min_size": 0,
-                "max_size": DATABASE_POOL_SIZE,
-                "timeout": 3,
-                "reconnect_timeout": 3,
-            },
-        },
+        "OPTIONS": {**timeouts, **conninfo, "pool": pool},
     }
 }
+
+
+def is_fault(record: object) -> bool:
+    """Whether Django logs it: api.problems does with 502 to 504, and 4xx are the client's."""
+    return getattr(record, "status_code", 500) == 500
+
 
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {
-        # Other statuses are logged with their cause by api.problems, or are the client's doing
-        "500": {
-            "()": "django.utils.log.CallbackFilter",
-            "callback": lambda record: record.status_code == 500,
-        }
-    },
+    "filters": {"faults": {"()": "django.utils.log.CallbackFilter", "callback": is_fault}},
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "loggers": {"django.request": {"filters": ["500"]}},
+    "loggers": {"django.request": {"filters": ["faults"]}},
     "root": {"handlers": ["console"], "level": "INFO"},
 }

@@ -4,8 +4,7 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from api.responses import json_response
-from refservers import urls
-from refservers.urls import handler400, handler404, handler500  # noqa: F401
+from refservers.urls import handler400, handler404, handler500, urlpatterns  # noqa: F401
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -22,4 +21,4 @@ def agents(request: HttpRequest) -> HttpResponse:
         return json_response([dict(zip(columns, row, strict=True)) for row in cursor])
 
 
-urlpatterns = [path("agents", agents), *urls.urlpatterns]
+urlpatterns = [path("agents", agents), *urlpatterns]

@@ -4,9 +4,10 @@ import time
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from bson import ObjectId
 from django.conf import settings
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import StreamingHttpResponse
 from django.test import AsyncClient, Client
 from gridfs import GridFSBucket
 from pymongo import MongoClient
@@ -21,7 +22,7 @@ from refservers import urls_sql
 pytestmark = pytest.mark.django_db
 
 
-def assert_problem(response: HttpResponse, status: int, title: str) -> None:
+def assert_problem(response: Any, status: int, title: str) -> None:
     assert response.status_code == status
     assert response.headers["Content-Type"] == "application/problem+json"
     problem = json.loads(response.content)
@@ -214,9 +215,10 @@ def test_slow_api(client: Client, upstream: HTTPServer) -> None:
     assert response.json() == RESULTS
 
 
-async def test_slow_api_asgi(async_client: AsyncClient, upstream: HTTPServer) -> None:
+def test_slow_api_asgi(async_client: AsyncClient, upstream: HTTPServer) -> None:
     upstream.expect_request("/").respond_with_handler(answer)
-    response = await async_client.get("/slow_api?calls=2&ms=10", headers={"X-Request-Id": "a"})
+    get = async_to_sync(async_client.get)
+    response = get("/slow_api?calls=2&ms=10", headers={"X-Request-Id": "a"})
     assert response.status_code == 200
     assert response.json() == RESULTS
 
