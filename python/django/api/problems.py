@@ -3,7 +3,7 @@ from http import HTTPStatus
 
 from django.core.exceptions import RequestDataTooBig
 from django.db import OperationalError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.utils.deprecation import MiddlewareMixin
 from pydantic import ValidationError
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
@@ -47,6 +47,8 @@ class ProblemMiddleware(MiddlewareMixin):
             case ValidationError():
                 errors = exception.errors(include_url=False, include_input=False)
                 return problem(400, errors=errors)
+            case UnreadablePostError():  # the client has left
+                return problem(400)
             case RequestDataTooBig():
                 return problem(413)
             case UpstreamError():

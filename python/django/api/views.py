@@ -106,7 +106,7 @@ def gridfs(request: HttpRequest, name: str) -> StreamingHttpResponse:
     except NoFile as error:
         raise Http404 from error
     content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
-    content = chunks(file, first=file.readchunk())  # if that is missing, it is still a 500
+    content = chunks(file, first=file.readchunk())  # a 500, if that is missing
     headers = {"Content-Length": str(file.length)}
     return StreamingHttpResponse(content, content_type=content_type, headers=headers)
 
