@@ -3,7 +3,7 @@ import play.api.ApplicationLoader.Context
 import play.api.inject.bind
 import play.api.inject.guice.{GuiceApplicationBuilder, GuiceApplicationLoader}
 
-/** Checks the settings before anything starts. */
+/** Passes the settings on to Play's modules. */
 class Loader extends GuiceApplicationLoader {
   override protected def builder(context: Context): GuiceApplicationBuilder = {
     val settings = new Settings(context.initialConfiguration)
