@@ -67,7 +67,7 @@ def test_a_client_adds_no_line(controlled: Controlled) -> None:
     start = controlled.log.stat().st_size
     controlled.mongodb.set("refusing")
     try:
-        problem(controlled.ask(f"/gridfs/a%0A{forged.replace(' ', '%20')}%0D%1B[2J"), 503)
+        problem(controlled.ask(f"/gridfs/a%0A{forged.replace(' ', '%20')}%0D%1B%5B2J"), 503)
         written = _written(controlled.log, start)
     finally:
         controlled.mongodb.set("open")
