@@ -4,6 +4,7 @@ import java.util.concurrent.TimeoutException
 import scala.concurrent.Future
 
 import controllers.Problem
+import org.apache.pekko.http.scaladsl.model.EntityStreamException
 import play.api.Logging
 import play.api.http.HttpErrorHandler
 import play.api.http.Status._
@@ -19,6 +20,8 @@ class ErrorHandler extends HttpErrorHandler with Logging {
     if (isAway(error)) {
       logger.error(s"${request.uri}: $error")
       Future.successful(Problem(SERVICE_UNAVAILABLE))
+    } else if (error.isInstanceOf[EntityStreamException]) {
+      onClientError(request, BAD_REQUEST, "the body breaks off")
     } else {
       logger.error(request.uri, error)
       Future.successful(Problem(INTERNAL_SERVER_ERROR))

@@ -74,8 +74,9 @@ class ProcessSpec extends Loaded with BeforeAndAfterAll {
     socket.getOutputStream.write(
       s"GET $path HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".getBytes
     )
-    val response = new String(socket.getInputStream.readAllBytes, "ISO-8859-1").split("\r\n\r\n", 2)
-    (response(0).linesIterator.next(), response.lift(1).getOrElse(""))
+    val bytes = Iterator.continually(Try(socket.getInputStream.read()).getOrElse(-1)) // it may be reset
+    val response = bytes.takeWhile(_ >= 0).map(_.toChar).mkString.split("\r\n\r\n", 2)
+    (response(0).takeWhile(_ != '\r'), response.lift(1).getOrElse(""))
   }
 
   "A process" should {

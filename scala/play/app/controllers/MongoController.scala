@@ -8,6 +8,7 @@ import models.Mongo
 import org.apache.pekko.stream.Materializer
 import org.apache.pekko.stream.scaladsl.Source
 import org.apache.pekko.util.ByteString
+import play.api.libs.json.Json
 import play.api.mvc._
 import reactivemongo.api.bson.BSONDocument
 import reactivemongo.pekkostream.cursorProducer
@@ -20,7 +21,7 @@ class MongoController @Inject() (mongo: Mongo)(implicit ec: ExecutionContext, ma
     if (doc == "small" || doc == "big")
       mongo
         .ask("articles")(_.find(BSONDocument("slug" -> doc)).one[BSONDocument])
-        .map(_.fold(Problem(NOT_FOUND))(article => Ok(fromDocument(article))))
+        .map(_.fold(Problem(NOT_FOUND))(article => Ok(Json.stringify(fromDocument(article))).as(JSON)))
     else Future.successful(Problem(BAD_REQUEST, "detail" -> "doc must be small or big"))
   }
 

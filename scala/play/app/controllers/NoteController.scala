@@ -5,7 +5,7 @@ import javax.inject.Inject
 import scala.concurrent.{ExecutionContext, Future}
 
 import models.{Mongo, Note}
-import play.api.libs.json.JsError
+import play.api.libs.json.{JsError, Json}
 import play.api.mvc._
 import reactivemongo.api.bson.{BSONDocument, BSONObjectID}
 import reactivemongo.play.json.compat.lax._
@@ -22,14 +22,17 @@ class NoteController @Inject() (mongo: Mongo)(implicit ec: ExecutionContext) ext
     val location = routes.NoteController.read(id.stringify).url
     mongo
       .ask("notes")(_.insert.one(document))
-      .map(_ => Created(fromDocument(document)).withHeaders(LOCATION -> location))
+      .map(_ => Created(json(document)).as(JSON).withHeaders(LOCATION -> location))
   }
 
   def read(id: String): Action[AnyContent] = Action.async {
     BSONObjectID.parse(id).toOption.fold(Future.successful(Problem(NOT_FOUND))) { id =>
       mongo
         .ask("notes")(_.find(BSONDocument("_id" -> id)).one[BSONDocument])
-        .map(_.fold(Problem(NOT_FOUND))(note => Ok(fromDocument(note))))
+        .map(_.fold(Problem(NOT_FOUND))(note => Ok(json(note)).as(JSON)))
     }
   }
+
+  /** As text, which has each character as it is. */
+  private def json(note: BSONDocument) = Json.stringify(fromDocument(note))
 }
