@@ -260,11 +260,13 @@ class Connection:
         """Whether the server closes within that time, without sending another byte."""
         if self._rest:
             return False
-        deadline = time.monotonic() + seconds
-        self.socket.settimeout(max(deadline - time.monotonic(), 0.001))
+        timeout = self.socket.gettimeout()
+        self.socket.settimeout(max(seconds, 0.001))
         try:
             return self.socket.recv(1) == b""
         except ConnectionResetError:
             return True
         except TimeoutError:
             return False
+        finally:
+            self.socket.settimeout(timeout)
