@@ -8,7 +8,6 @@ import contextlib
 import select
 import shlex
 import socket
-import time
 from dataclasses import dataclass, field
 
 import h11
