@@ -53,16 +53,6 @@ submit *ARGS: _environment
 figures *ARGS: _environment
     @exec {{ python }} -m upkeep figures "$@"
 
-# List dependencies that have newer versions: outdated [NAME…]
-[no-exit-message]
-outdated *ARGS: _environment
-    @exec {{ python }} -m upkeep outdated "$@"
-
-# Upgrade a server's dependencies, and show what changes: upgrade NAME
-[no-exit-message]
-upgrade *ARGS: _environment
-    @exec {{ python }} -m upkeep upgrade "$@"
-
 # List the servers and their deployments
 [no-exit-message]
 list *ARGS: _environment

@@ -8,7 +8,7 @@ from bench.words import listed
 
 _NOT_THE_MEASUREMENT = {"title", "about", "servers", "repeats", "quick"}
 """Fields of a workload that change no figure."""
-_MEASURING = ("h2load", "wrk", "locust")
+_MEASURING = ("h2load", "locust")
 """Versions that change what is measured with."""
 
 

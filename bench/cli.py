@@ -54,9 +54,6 @@ _SILENCE = 60.0
 @click.option("--calls", type=int, help="Requests per connection (connection rate).")
 @click.option("--timeout", type=float, help="Seconds after which a request counts as failed.")
 @click.option("--threads", type=int, help="Threads or processes of the load generator.")
-@click.option(
-    "--generator", type=click.Choice(["h2load", "wrk"]), help="Of the closed model with a duration."
-)
 @click.option("--repeats", type=int, help="How often each server is measured.")
 @click.option("--warmup", type=float, help="Seconds of load before measuring.")
 @click.option("--seed", type=click.IntRange(0), help="Of the order of turns; random by default.")
@@ -120,8 +117,6 @@ def main(
         plan = _workload(workload or "", changes, cases, quick=quick)
         targets = serving(plan, find_targets(names or tuple(plan.servers)))
         hosts = workers.split(",") if workers else []
-        if hosts and plan.load.generator == "wrk":
-            raise UsageError("--workers generate the load with Locust: leave out --generator")
     cores = (
         {}
         if address

@@ -13,6 +13,7 @@ import psycopg
 import pymongo
 
 from bench.affinity import as_text
+from bench.generators import locust
 from bench.generators.load import IN_FLIGHT
 from bench.result import Machine
 from bench.workload import Load
@@ -113,7 +114,7 @@ def _read_lines(path: Path) -> list[str]:
 
 def versions(services: Services) -> dict[str, str]:
     """The versions of Python, the load generators and the databases."""
-    found = {"python": platform.python_version(), "wrk": _version("wrk", "--version")}
+    found = {"python": platform.python_version(), "locust": locust.version()}
     found["h2load"] = _version("h2load", "--version")
     with pymongo.MongoClient[dict[str, object]](services.mongodb_url) as client:
         found["mongodb"] = client.server_info()["version"]

@@ -180,7 +180,6 @@ class _Turn:
             headers={"X-Request-Id": self.request_id} if "upstream" in self.ledger.names else {},
             folder=self.folder,
             sizes=body_sizes(self.context.paths, self.context.files),
-            generator=load.generator,
             seed=self.turn.repeat,
         )
 

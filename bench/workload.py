@@ -16,7 +16,6 @@ from spec import part_of
 WORKLOADS = ROOT / "bench" / "workloads"
 
 Model = Literal["closed", "connection rate", "constant rate", "capacity"]
-Generator = Literal["h2load", "wrk"]
 OPEN: tuple[Model, ...] = ("constant rate", "capacity")
 """The models that send requests on schedule, whatever became of earlier ones."""
 UNITS: dict[str, str] = {
@@ -65,9 +64,7 @@ class Load(_Model):
     """Seconds after which a request counts as failed."""
     threads: Count = 1
     """Threads or processes of the load generator."""
-    generator: Generator = "h2load"
-    """Closed model with a duration: wrk misses requests that never end, and corrects its
-    percentiles."""
+    generator: Literal["h2load"] = "h2load"  # in results of before
 
     @model_validator(mode="after")
     def _is_bounded(self) -> "Load":
@@ -79,16 +76,7 @@ class Load(_Model):
             raise ValueError("duration needs as many members as levels, or one number")
         if self.model not in OPEN and any(level % 1 for level in self.levels):
             raise ValueError("levels must be whole numbers of connections")
-        if self.generator == "wrk":
-            self._suits_wrk()
         return self
-
-    def _suits_wrk(self) -> None:
-        if self.model != "closed" or self.requests:
-            raise ValueError("wrk is only for the closed model with a duration")
-        seconds = self.duration if isinstance(self.duration, list) else [self.duration or 1]
-        if any(one % 1 for one in [*seconds, self.timeout]):
-            raise ValueError("duration and timeout must be whole seconds for wrk")
 
     def duration_of(self, level: float) -> float | None:
         """Seconds that a level takes; None where requests are counted."""
@@ -120,7 +108,7 @@ class Changes(_Model):
     calls: Count | None = None
     timeout: Positive | None = None
     threads: Count | None = None
-    generator: Generator | None = None
+    generator: None = None  # in results of before
     repeats: Count | None = None
     warmup: Annotated[float, Field(ge=0)] | None = None
     images: Count | None = None

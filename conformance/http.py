@@ -267,11 +267,14 @@ class Connection:
 
     def is_closed_within(self, seconds: float) -> bool:
         """Whether the server closes within that time, without sending another byte."""
+        timeout = self.socket.gettimeout()
         self.socket.settimeout(seconds)
         try:
             return not self._rest and not self.read_some()
         except TimeoutError:
             return False
+        finally:
+            self.socket.settimeout(timeout)
 
 
 def statuses(raw: bytes) -> list[bytes]:

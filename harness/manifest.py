@@ -73,6 +73,8 @@ class Deployment(_Model):
     """Whether a killed worker is replaced."""
     keep_alive: bool = True
     """False if the stack closes the connection after each response."""
+    chunked: bool = True
+    """False if the stack decodes no chunked request bodies."""
     workers: bool = True
     """False if the framework documents no way to run several worker processes."""
     all_cores: bool = False

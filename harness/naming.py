@@ -43,6 +43,7 @@ def rename(server: Server, folder: Path, name: str) -> None:
             _replace(folder / "build.sbt", r'name := ".*"', f'name := "{name}"')
             for file in (NAME, "README.md"):
                 _replace(folder / file, r"(target/universal/stage/bin/)[a-z0-9-]+", rf"\g<1>{name}")
+            _replace(folder / "Dockerfile", r'^(CMD \["bin/)[a-z0-9-]+', rf"\g<1>{name}")
 
 
 def _replace(path: Path, pattern: str, replacement: str) -> None:

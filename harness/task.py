@@ -113,22 +113,6 @@ def _end_at_once(number: int, _: FrameType | None = None) -> NoReturn:
     os._exit(128 + number)
 
 
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Defer signals that end the task until the end of the block (in the main thread only)."""
-    arrived: list[int] = []
-    before = {
-        number: signal.signal(number, lambda late, _: arrived.append(late)) for number in _SIGNALS
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for late in arrived:
-            os.kill(os.getpid(), late)
-
-
 def end_at_once_on_signals() -> None:
     """On a signal, kill child processes, remove scratch folders and exit.
 

@@ -68,8 +68,14 @@ def _has_jdk() -> bool:
 
 def _has_ruby() -> bool:
     version = version_of("ruby", "--version")
-    programs = ("bundle", "thin")
-    return version is not None and version >= (3, 1) and all(map(find_program, programs))
+    programs = ("bundle", "thin", "rubocop")
+    gems = ("-rdotenv", "-rjson-schema", "-rrack/test")  # the newest of its packages
+    return (
+        version is not None
+        and version >= (3, 1)
+        and all(map(find_program, programs))
+        and run_program(("ruby", *gems, "-e", ""))[0] == 0
+    )
 
 
 def _has_c_compiler() -> bool:
@@ -84,7 +90,7 @@ def _has_locust() -> bool:
 _RUBY = (
     *("ruby", "ruby-dev", "bundler", "thin", "ruby-rack", "ruby-eventmachine"),
     *("ruby-em-http-request", "ruby-mongo", "ruby-pg", "ruby-connection-pool"),
-    *("ruby-rspec", "rubocop"),
+    *("ruby-dotenv", "ruby-json-schema", "ruby-rspec", "ruby-rack-test", "rubocop"),
 )
 
 TOOLCHAINS = {
@@ -109,14 +115,13 @@ TOOLCHAINS = {
             lambda: find_program("envsubst") is not None,
             ("gettext-base",),
         ),
-        Toolchain("ip", "ip", lambda: find_program("ip") is not None, ("iproute2",)),
+        Toolchain("iproute2", "ip and ss", lambda: find_program("ss") is not None, ("iproute2",)),
         Toolchain(
             "c-compiler",
             "a C compiler and Python's headers",
             _has_c_compiler,
             ("gcc", "libc6-dev", "python3-dev"),
         ),
-        Toolchain("wrk", "wrk", lambda: find_program("wrk") is not None, ("wrk",)),
         Toolchain(
             "h2load", "h2load", lambda: find_program("h2load") is not None, ("nghttp2-client",)
         ),
@@ -136,8 +141,8 @@ TOOLCHAINS = {
     )
 }
 
-LOAD_GENERATORS = ("wrk", "h2load", "locust")
-"""The load generators of `just bench`."""
+LOAD_GENERATORS = ("h2load", "iproute2", "locust")
+"""The load generators of `just bench`, and what looks at their connections."""
 
 
 def toolchain(need: str | Tool) -> Toolchain:

@@ -105,7 +105,7 @@ def _direct_scala(folder: Path) -> dict[str, str]:
 
 def _ruby(folder: Path) -> dict[str, str]:
     done = subprocess.run(
-        ["bundle", "list"],
+        ["bundle", "list", "--without-group", "development"],
         cwd=folder,
         env=os.environ
         | {"PATH": search_path(), "BUNDLE_GEMFILE": str(folder / "gemfiles" / "debian.gemfile")},

@@ -76,7 +76,7 @@ def measurement(
         level=level,
         repeat=repeat,
         started="2026-01-02T03:04:05+00:00",
-        command=["wrk"],
+        command=["h2load"],
         settings={"WORKERS": case[0]},
         seconds=10,
         requests=requests,
@@ -136,7 +136,7 @@ def a_run(
         complete=complete,
         project="0123456789abcdef",
         machine=machine.model_copy(),
-        versions={"wrk": "4.1.0"},
+        versions={"h2load": "1.52.0"},
         servers={
             target: info(target.split("/")[0], language, model)
             for target, (language, model, _) in SERVERS.items()

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from bench.alike import _MEASURING
 from bench.compare import main
+from bench.machine import versions
 from bench.result import Failure, Run
+from harness.services import Services
 from tests.runs import SERVERS, a_run
 
 pytestmark = pytest.mark.quick
@@ -151,7 +154,7 @@ def test_runs_that_are_not_alike_are_refused(
     after.workload = after.workload.model_copy(update=changes)
     after.quick = True
     after.machine = after.machine.model_copy(update={"cores": 8})
-    after.versions = {"wrk": "4.2.0"}
+    after.versions = {"h2load": "1.60.0"}
     after.measurements[0].affinity = {"server": [0, 1]}
     done = compared()
     assert done.exit_code == 2
@@ -161,7 +164,7 @@ def test_runs_that_are_not_alike_are_refused(
         "load levels (10 and 10 and 400)",
         "load duration (10 and 30)",
         "machine's cores (2 and 8)",
-        "version of wrk (4.1.0 and 4.2.0)",
+        "version of h2load (1.52.0 and 1.60.0)",
         "affinity",
     ):
         assert difference in done.stderr
@@ -187,3 +190,7 @@ def test_a_result_of_another_schema_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, [str(path), str(path)])
     assert done.exit_code == 2
     assert "schema_version is 1" in done.stderr
+
+
+def test_results_name_all_versions_that_runs_must_share(backing: Services) -> None:
+    assert set(_MEASURING) <= versions(backing).keys()

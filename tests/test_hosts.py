@@ -69,7 +69,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[dict[str, Host]]:
     """Three load hosts, a server, a database, and the host that runs the measurement."""
-    require(["ip"])
+    require(["iproute2"])
     install_wheel("locust", TOOLS / "locust")
     names = (*LOADS, "server", "database", "bench")
     with network(names) as made, ExitStack() as running:

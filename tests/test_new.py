@@ -101,6 +101,7 @@ def test_a_name_stands_wherever_sbt_has_one(tmp_path: Path) -> None:
     assert program in blocks((tmp_path / "README.md").read_text())[1]
     assert find_target(str(tmp_path)).deployment.run[-1] == program
     assert 'name := "my-service"' in (tmp_path / "build.sbt").read_text()
+    assert 'CMD ["bin/my-service"]' in (tmp_path / "Dockerfile").read_text()
 
 
 @pytest.mark.parametrize(

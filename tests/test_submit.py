@@ -127,13 +127,13 @@ def test_names_and_paths_of_the_machine_are_taken_out() -> None:
     run = good()
     run.workers = ["load1", "10.0.0.8"]
     one = run.measurements[0]
-    one.command = ["/home/jo/src/servers/.tools/bin/wrk", "-s", "/home/jo/x.lua", "10.0.0.7"]
+    one.command = ["/home/jo/src/servers/.tools/bin/h2load", "-s", "/home/jo/x.lua", "10.0.0.7"]
     one.environment = {"HOME": "/home/jo", "NOTE": "jo-smith at jos-laptop", "PATH": "/usr/bin"}
     named = {"/home/jo", "/home/jo/src/servers", "jos-laptop", "10.0.0.7", "10.0.0.8"}
     assert set(remains(run, IDENTITY)) == named
     clean = without_identity(run, IDENTITY)
     assert clean.measurements[0].command == [
-        "CHECKOUT/.tools/bin/wrk",
+        "CHECKOUT/.tools/bin/h2load",
         "-s",
         "HOME/x.lua",
         "ADDRESS",

@@ -47,7 +47,7 @@ def test_doctor() -> None:
     "task",
     [
         *("serve", "conform", "behaviours", "bench", "report", "compare", "new", "services"),
-        *("doctor", "outdated", "upgrade", "submit", "figures"),
+        *("doctor", "submit", "figures"),
     ],
 )
 def test_help(task: str) -> None:

@@ -1,13 +1,13 @@
 """Load generators: existing programs, each for the load model that it suits.
 
 h2load runs the closed model and connections at a rate, Locust a constant request rate, also in the
-search for a capacity. wrk can run the closed model instead. All return a :class:`LoadResult`.
+search for a capacity. Both return a :class:`LoadResult`.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bench.generators import capacity, h2load, locust, wrk
+from bench.generators import capacity, h2load, locust
 from bench.generators.load import GeneratorError, LoadResult, LoadSpec
 from bench.workload import OPEN, Load
 from harness.toolchains import require
@@ -27,15 +27,13 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
             return locust.generate(spec, workers)
         case _ if workers:
             return locust.generate(spec, workers)
-        case "closed" if spec.generator == "wrk" and not spec.requests:
-            return wrk.generate(spec)
         case _:
             return h2load.generate(spec)
 
 
 def prepare(load: Load) -> None:
     """Install the generators that a load needs, with its warm-up."""
-    require({"h2load", load.generator, *(["locust"] if load.model in OPEN else [])})
+    require(["h2load", "iproute2", *(["locust"] if load.model in OPEN else [])])
 
 
 __all__ = ["GeneratorError", "LoadResult", "LoadSpec", "generate", "prepare"]

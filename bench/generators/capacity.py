@@ -91,7 +91,6 @@ class _Search:
                 level=_PROBE_CONNECTIONS,
                 duration=min(self._spec.duration or _PROBE_SECONDS, _PROBE_SECONDS),
                 threads=1,
-                generator="h2load",
             )
         )
 

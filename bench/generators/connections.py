@@ -1,25 +1,21 @@
-"""A look at the connections of a running program, from the kernel's socket diagnostics.
+"""A look at the connections of a running program, by ss(8).
 
 h2load neither says which of its connections have broken nor how long its unanswered requests have
-been waiting. See sock_diag(7).
+been waiting.
 """
 
 import os
-import socket
-import struct
+import re
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_SOCK_DIAG, _BY_FAMILY, _DUMP = 4, 20, 0x301
-_ERROR, _DONE = 2, 3
-_INFO = 2
-"""The attribute with a tcp_info."""
-_RETRIES, _LAST_SENT = 2, 44
-"""Offsets in tcp_info."""
-_ESTABLISHED, _CONNECTING = 1, 2
+_FIELDS = re.compile(
+    r"timer:\(on,[^,]*,(?P<retries>\d+)\)|ino:(?P<inode>\d+)|lastsnd:(?P<sent>\d+)"
+)
 
 
 @dataclass
@@ -51,15 +47,20 @@ def connections(pid: int, port: int, most: int) -> Connections:
     """
     found = Connections(time.monotonic(), most)
     own = {_inode(link) for link in _links(os.getpid())}
-    for family in (socket.AF_INET, socket.AF_INET6):
-        for state, inode, info in _dump(family, port):
-            if inode in own:
-                continue
-            if state == _ESTABLISHED:
-                found.established += 1
-                found.waiting.append(struct.unpack_from("=I", info, _LAST_SENT)[0] / 1000)
-            else:
-                found.connecting.append(2.0 ** info[_RETRIES] - 1)
+    states = ("state", "established", "state", "syn-sent")
+    command = ["ss", "-HOtnoie", *states, "dport", "=", f":{port}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OSError(done.stderr)
+    for line in done.stdout.splitlines():
+        values = {one.lastgroup: int(one[one.lastgroup or 0]) for one in _FIELDS.finditer(line)}
+        if values.get("inode") in own:
+            continue
+        if line.startswith("ESTAB"):
+            found.established += 1
+            found.waiting.append(values.get("sent", 0) / 1000)
+        else:
+            found.connecting.append(2.0 ** values.get("retries", 0) - 1)
     if found.established + len(found.connecting) < most:
         # Some may just be replaced: their file descriptors are there all the time.
         found.sockets = count_sockets(pid)
@@ -79,41 +80,3 @@ def _links(pid: int) -> Iterator[str]:
 
 def _inode(link: str) -> int:
     return int(link[8:-1]) if link.startswith("socket:") else 0
-
-
-def _dump(family: int, port: int) -> Iterator[tuple[int, int, bytes]]:
-    """The state, inode and tcp_info of this machine's connections to a port (struct inet_diag)."""
-    states = 1 << _ESTABLISHED | 1 << _CONNECTING
-    query = struct.pack("=BBBxI", family, socket.IPPROTO_TCP, 1 << (_INFO - 1), states) + bytes(48)
-    header = struct.pack("=IHHII", 16 + len(query), _BY_FAMILY, _DUMP, 1, 0)
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
-        kernel.settimeout(1)
-        kernel.send(header + query)
-        while True:
-            for kind, message in _messages(kernel.recv(1 << 16)):
-                if kind == _DONE:
-                    return
-                if kind == _ERROR:
-                    number = -struct.unpack_from("=i", message)[0]
-                    raise OSError(number, os.strerror(number))
-                state = message[1]
-                (peer_port,) = struct.unpack_from("!H", message, 6)
-                (inode,) = struct.unpack_from("=I", message, 68)
-                info = dict(_attributes(message[72:])).get(_INFO, b"")
-                if peer_port == port and len(info) > _LAST_SENT + 4:
-                    yield state, inode, info
-
-
-def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The messages of a netlink datagram: kind and content."""
-    while data:
-        length, kind = struct.unpack_from("=IH", data)
-        yield kind, data[16:length]
-        data = data[(length + 3) & ~3 :]
-
-
-def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    while data:
-        length, kind = struct.unpack_from("=HH", data)
-        yield kind, data[4:length]
-        data = data[(length + 3) & ~3 :]

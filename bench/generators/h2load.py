@@ -116,7 +116,7 @@ def _unended(load: "_Load", last: Connections | None, end: float) -> tuple[Error
     if lost:
         warnings.append(
             f"{lost} of {load.clients} connections broke or were closed without notice; h2load "
-            "opens none again, so the load was lower from then on (`--generator wrk` does)"
+            "opens none again, so the load was lower from then on"
         )
     waiting = last.unanswered(until, spec.duration / 2)
     if waiting > errors.unfinished:

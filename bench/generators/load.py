@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.result import Errors, Latency, Step
-from bench.workload import Generator, Model
+from bench.workload import Model
 from harness.errors import TaskError
 from harness.processes import ending, spawn, stop
 from harness.programs import find_program, search_path
@@ -48,8 +48,6 @@ class LoadSpec:
     """For the generator's own files."""
     sizes: Sequence[int] = ()
     """The length in bytes of the body due for each of ``paths``, if they are known."""
-    generator: Generator = "h2load"
-    """For the closed model with a duration."""
     seed: int = 1
     """Of the random order."""
 

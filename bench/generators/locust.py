@@ -5,6 +5,7 @@ hands out the load and merges the results.
 """
 
 import json
+import re
 import socket
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,14 @@ PORT = 5557
 """The master's port for workers on other machines."""
 PATIENCE = 300.0
 """Seconds to wait for workers on other machines."""
+
+
+def version() -> str:
+    """The version that its lock names."""
+    lock = (ROOT / "requirements" / "locust.txt").read_text(encoding="utf-8")
+    found = re.search(r"^locust==(\S+)", lock, re.MULTILINE)
+    assert found is not None
+    return found[1]
 
 
 def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:

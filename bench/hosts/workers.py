@@ -4,17 +4,15 @@ They need only uv. A worker takes one load after another, and the locustfile wit
 """
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from subprocess import Popen
 
-from bench.generators.locust import worker_options
+from bench.generators.locust import version, worker_options
 from bench.hosts.ssh import address_of, last_line, ssh
 from harness.console import say
 from harness.errors import UsageError
-from harness.paths import ROOT
 from harness.processes import spawn, stop
 from harness.scratch import scratch
 
@@ -78,7 +76,4 @@ def _start(command: Sequence[str], log: Path, folder: Path) -> Popen[bytes]:
 
 
 def _uvx(arguments: Sequence[str]) -> str:
-    lock = (ROOT / "requirements" / "locust.txt").read_text(encoding="utf-8")
-    version = re.search(r"^locust==(\S+)", lock, re.MULTILINE)
-    assert version is not None
-    return f"uvx locust@{version[1]} {' '.join(arguments)}"
+    return f"uvx locust@{version()} {' '.join(arguments)}"

@@ -105,7 +105,7 @@ def _port_in_use(lab: Lab) -> str:
         log = server.written()
     if server.process.returncode == 0:
         return "ends with 0"
-    return "a trace" if re.search(r"^Traceback|^\s+at |^\s+from ", log, re.MULTILINE) else "a line"
+    return "a trace" if re.search(r"^\s*Traceback|^\s+(at|from) ", log, re.MULTILINE) else "a line"
 
 
 @asks("ipv6", lane="process")

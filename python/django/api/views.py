@@ -1,43 +1,81 @@
 import asyncio
-import ssl
-from contextlib import suppress
+import os.path
+import time
+from collections.abc import Iterator
+from typing import Literal
 
-import httpx2
+from aiohttp import ClientError, ClientSession
+from bson import ObjectId
 from django.conf import settings
-from django.core.exceptions import BadRequest, SuspiciousFileOperation
+from django.core.exceptions import SuspiciousFileOperation
 from django.core.files.storage import default_storage
-from django.db import connection
 from django.db.models import F, Value
-from django.http import FileResponse, Http404, HttpResponse
-from gridfs import GridFSBucket, NoFile
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+from gridfs import GridFSBucket, GridOut, NoFile
+from pydantic import BaseModel, Field
 
-from api.databases import AGENTS, mongodb
+from api.databases import mongodb
 from api.models import AgentFeature
-from api.problems import UpstreamError, problem
+from api.problems import UpstreamError, UpstreamTimeout
 from api.responses import json_response
 
-# It takes long to load, and clients can share it.
-TLS = ssl.create_default_context()
+
+class Doc(BaseModel):
+    doc: Literal["small", "big"] = "small"
 
 
-def index(request):
+class Note(BaseModel):
+    title: str = Field(min_length=1, max_length=200)
+    text: str = Field(max_length=10_000)
+
+
+class Sleep(BaseModel):
+    ms: int = Field(1000, ge=0, le=30000)
+
+
+class SlowApi(BaseModel):
+    calls: int = Field(10, ge=1, le=50)
+    ms: int = Field(1000, ge=0, le=5000)
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
     return HttpResponse("Hello, World!", content_type="text/plain; charset=utf-8")
 
 
-def hello(request):
+@require_safe
+def hello(request: HttpRequest) -> HttpResponse:
     return json_response({"message": "Hello, World!"})
 
 
-def mongo(request):
-    doc = request.GET.get("doc", "small")
-    if doc not in ("small", "big"):
-        raise BadRequest("doc must be small or big")
-    if article := mongodb.articles.find_one({"slug": doc}):
-        return json_response(article | {"_id": str(article["_id"])})
+@require_safe
+def mongo(request: HttpRequest) -> HttpResponse:
+    query = Doc.model_validate(request.GET.dict())
+    if article := mongodb.articles.find_one({"slug": query.doc}):
+        return json_response(article)
     raise Http404
 
 
-def agents(request):
+@require_POST
+def create_note(request: HttpRequest) -> HttpResponse:
+    note = Note.model_validate_json(request.body)
+    document = {"_id": ObjectId(), **note.model_dump()}
+    mongodb.notes.insert_one(document)
+    location = reverse("note", args=[document["_id"]])
+    return json_response(document, status=201, headers={"Location": location})
+
+
+@require_safe
+def read_note(request: HttpRequest, note_id: str) -> HttpResponse:
+    if ObjectId.is_valid(note_id) and (note := mongodb.notes.find_one(ObjectId(note_id))):
+        return json_response(note)
+    raise Http404
+
+
+@require_safe
+def agents(request: HttpRequest) -> HttpResponse:
     rows = AgentFeature.objects.order_by("number").values(
         "number",
         extension=F("login_status__extension"),
@@ -50,59 +88,68 @@ def agents(request):
     return json_response(list(rows))
 
 
-def agents_sql(request):
-    with connection.cursor() as cursor:
-        cursor.execute(AGENTS)
-        columns = [column.name for column in cursor.description]
-        return json_response([dict(zip(columns, row, strict=True)) for row in cursor])
-
-
-def files(request, name):
-    with suppress(OSError, ValueError, SuspiciousFileOperation):
+@require_safe
+def files(request: HttpRequest, name: str) -> FileResponse:
+    try:
+        path = default_storage.path(name)
+    except SuspiciousFileOperation as error:  # out of MEDIA_ROOT
+        raise Http404 from error
+    if os.path.isfile(path):
         return FileResponse(default_storage.open(name))
     raise Http404
 
 
-def gridfs(request, name):
-    with suppress(NoFile):
+@require_safe
+def gridfs(request: HttpRequest, name: str) -> StreamingHttpResponse:
+    try:
         file = GridFSBucket(mongodb).open_download_stream_by_name(name)
-        return FileResponse(file, content_type=file.metadata["contentType"])
-    raise Http404
+    except NoFile as error:
+        raise Http404 from error
+    content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
+    content = chunks(file, first=file.readchunk())  # a 500, if that is missing
+    headers = {"Content-Length": str(file.length)}
+    return StreamingHttpResponse(content, content_type=content_type, headers=headers)
 
 
-async def sleep(request):
-    ms = integer(request, "ms", default=1000, low=0, high=30000)
-    await asyncio.sleep(ms / 1000)
-    return json_response({"slept_ms": ms})
+def chunks(file: GridOut, first: bytes) -> Iterator[bytes]:
+    with file:
+        yield first
+        while chunk := file.readchunk():
+            yield chunk
 
 
-async def slow_api(request):
-    calls = integer(request, "calls", default=10, low=1, high=50)
-    ms = integer(request, "ms", default=1000, low=0, high=5000)
+@require_safe
+def sleep(request: HttpRequest) -> HttpResponse:
+    query = Sleep.model_validate(request.GET.dict())
+    time.sleep(query.ms / 1000)
+    return json_response({"slept_ms": query.ms})
+
+
+@require_safe
+async def slow_api(request: HttpRequest) -> HttpResponse:
+    query = SlowApi.model_validate(request.GET.dict())
     request_id = request.headers.get("X-Request-Id")
     headers = {"X-Request-Id": request_id} if request_id else None
-    client = httpx2.AsyncClient(headers=headers, timeout=None, verify=TLS)
     try:
-        async with asyncio.timeout(ms / 1000 + 5), client, asyncio.TaskGroup() as group:
-            tasks = [group.create_task(call(client, number, ms)) for number in range(calls)]
-    except TimeoutError:
-        return problem(504)
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from failures
-    return json_response({"results": [task.result() for task in tasks]})
+        async with (
+            asyncio.timeout(query.ms / 1000 + 5),
+            ClientSession(headers=headers) as session,
+            asyncio.TaskGroup() as group,
+        ):
+            calls = [group.create_task(call(session, n, query.ms)) for n in range(query.calls)]
+    except TimeoutError as error:
+        raise UpstreamTimeout from error
+    except ExceptionGroup as errors:
+        if errors.split((ClientError, ValueError))[1]:
+            raise  # a fault of our own
+        raise UpstreamError from errors.exceptions[0]
+    return json_response({"results": [call.result() for call in calls]})
 
 
-async def call(client, number, ms):
-    with suppress(httpx2.HTTPError, ValueError):
-        response = await client.get(settings.SLOW_API_URL, params={"call": number, "ms": ms})
-        if response.status_code == 200 and isinstance(result := response.json(), dict):
+async def call(session: ClientSession, number: int, ms: int) -> dict[str, object]:
+    params = {"call": number, "ms": ms}
+    async with session.get(settings.SLOW_API_URL, params=params, allow_redirects=False) as response:
+        result = await response.json() if response.status == 200 else None
+        if isinstance(result, dict):
             return result
-    raise UpstreamError
-
-
-def integer(request, name, *, default, low, high):
-    with suppress(ValueError):
-        value = int(request.GET.get(name, default))
-        if low <= value <= high:
-            return value
-    raise BadRequest(f"{name} must be an integer from {low} to {high}")
+        raise ValueError(f"{response.status}, no JSON object")

@@ -1,49 +1,75 @@
 from pathlib import Path
 
-import environ
-from django.core.exceptions import ImproperlyConfigured
+from environs import Env, ValidationError, validate
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
 
-env = environ.Env()
+BASE_DIR = Path(__file__).resolve().parent.parent
 
-
-def url(name, schemes, default=env.NOTSET):
-    value = env.url(name, default)
-    if value.scheme in schemes:
-        return value.geturl()
-    raise ImproperlyConfigured(f"{name} must be a URL: {' or '.join(schemes)}")
+positive = validate.Range(min=1)
+mongodb = validate.Regexp(r"mongodb(\+srv)?://")
+http = validate.URL(schemes={"http", "https"}, require_tld=False)
 
 
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["*"])
+def postgresql(url: str) -> None:
+    try:
+        conninfo_to_dict(url)
+    except ProgrammingError:  # whose message may hold the password
+        raise ValidationError("Not a valid connection string.") from None
+
+
+env = Env(eager=False)
+env.read_env(BASE_DIR / ".env", recurse=False)
+HOST = env.str("HOST", "127.0.0.1")
+PORT = env.int("PORT", 8000, validate=validate.Range(1, 65535))
+WORKERS = env.int("WORKERS", 1, validate=positive)
+THREADS = env.int("THREADS", 50, validate=positive)
+MONGODB_URL = env.str("MONGODB_URL", "mongodb://127.0.0.1:27017/refservers", validate=mongodb)
+MONGODB_POOL_SIZE = env.int("MONGODB_POOL_SIZE", 32, validate=positive)
+DATABASE_URL = env.str(
+    "DATABASE_URL", "postgresql://refservers@127.0.0.1:5432/refservers", validate=postgresql
+)
+DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", 10, validate=positive)
+MEDIA_ROOT = env.path("FILES_DIR", validate=validate.Predicate("is_dir"))
+SLOW_API_URL = env.str("SLOW_API_URL", validate=http)
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
+env.seal()  # names all faults at once
+
 INSTALLED_APPS = ["api"]
-MIDDLEWARE = ["api.problems.ProblemMiddleware"]
-ROOT_URLCONF = env.str("ROOT_URLCONF", "refservers.urls")
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "api.problems.ProblemMiddleware",
+]
+ROOT_URLCONF = "refservers.urls"
+APPEND_SLASH = False
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20
 TIME_ZONE = "UTC"
+
+conninfo = conninfo_to_dict(DATABASE_URL)
+timeouts = {"connect_timeout": 3, "options": "-c statement_timeout=4000"}
+pool = {"min_size": 0, "max_size": DATABASE_POOL_SIZE, "timeout": 3, "reconnect_timeout": 3}
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": conninfo.get("dbname", ""),
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {**timeouts, **conninfo, "pool": pool},
+    }
+}
+
+
+def is_fault(record: object) -> bool:
+    """Whether Django logs it: api.problems does with 502 to 504, and 4xx are the client's."""
+    return getattr(record, "status_code", 500) == 500
+
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "handlers": {"console": {"class": "logging.StreamHandler"}},
-    "root": {"handlers": ["console"], "level": "WARNING"},
+    "filters": {"faults": {"()": "django.utils.log.CallbackFilter", "callback": is_fault}},
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "loggers": {"django.request": {"filters": ["faults"]}},
+    "root": {"handlers": ["console"], "level": "INFO"},
 }
-
-MONGODB_URL = url("MONGODB_URL", ["mongodb", "mongodb+srv"], "mongodb://127.0.0.1:27017/refservers")
-MONGODB = {
-    "host": MONGODB_URL,
-    "maxPoolSize": env.int("MONGODB_POOL_SIZE", 32),
-    "serverSelectionTimeoutMS": 3000,
-}
-DATABASE_URL = url(
-    "DATABASE_URL",
-    ["postgresql", "postgres"],
-    "postgresql://refservers@127.0.0.1:5432/refservers",
-)
-DATABASES = {"default": env.db_url_config(DATABASE_URL)}
-DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
-    "min_size": 0,
-    "max_size": env.int("DATABASE_POOL_SIZE", 10),
-    "timeout": 3,
-    "reconnect_timeout": 3,
-}
-MEDIA_ROOT = env.str("FILES_DIR")
-if not MEDIA_ROOT or not Path(MEDIA_ROOT).is_dir():
-    raise ImproperlyConfigured("FILES_DIR must be a folder")
-SLOW_API_URL = url("SLOW_API_URL", ["http", "https"])

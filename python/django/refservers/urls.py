@@ -1,10 +1,13 @@
-from api import views
 from django.urls import path
+
+from api import problems, views
 
 urlpatterns = [
     path("index", views.index),
     path("json", views.hello),
     path("mongo", views.mongo),
+    path("notes", views.create_note),
+    path("notes/<note_id>", views.read_note, name="note"),
     path("agents", views.agents),
     path("files/<name>", views.files),
     path("gridfs/<name>", views.gridfs),
@@ -12,6 +15,6 @@ urlpatterns = [
     path("slow_api", views.slow_api),
 ]
 
-handler400 = "api.problems.bad_request"
-handler404 = "api.problems.not_found"
-handler500 = "api.problems.server_error"
+handler400 = problems.bad_request
+handler404 = problems.not_found
+handler500 = problems.server_error

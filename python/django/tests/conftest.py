@@ -1,40 +1,39 @@
-import json
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
-from urllib.parse import parse_qs, urlsplit
+import socket
+from collections.abc import Iterator
 
 import pytest
 from django.test import Client
+from gridfs import GridFSBucket
+
+from api.databases import mongodb
 
 
-@pytest.fixture(autouse=True)
-def databases(django_db_blocker):
-    """The databases as they are: no test database is created."""
-    with django_db_blocker.unblock():
-        yield
+@pytest.fixture(scope="session")
+def django_db_setup() -> None:
+    """The database as it is: no other is created for the tests."""
 
 
 @pytest.fixture
-def client():
+def client() -> Client:
     return Client(raise_request_exception=False)
 
 
-class Upstream(BaseHTTPRequestHandler):
-    """Answers with the number of the call, and fails from number 3 on."""
-
-    def do_GET(self):
-        call = int(parse_qs(urlsplit(self.path).query)["call"][0])
-        body = json.dumps({"call": call, "id": self.headers["X-Request-Id"]}).encode()
-        self.send_response(200 if call < 3 else 500)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+@pytest.fixture(scope="session")
+def httpserver_listen_address() -> tuple[str, int]:
+    return ("127.0.0.1", 0)
 
 
 @pytest.fixture
-def upstream(settings):
-    with ThreadingHTTPServer(("127.0.0.1", 0), Upstream) as server:
-        Thread(target=server.serve_forever).start()
-        settings.SLOW_API_URL = f"http://127.0.0.1:{server.server_port}/"
-        yield
-        server.shutdown()
+def port() -> int:
+    """A port that nothing listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@pytest.fixture
+def bare_file() -> Iterator[str]:
+    """The name of a GridFS file of three chunks, stored without metadata."""
+    bucket = GridFSBucket(mongodb, chunk_size_bytes=100_000)
+    file_id = bucket.upload_from_stream("tests-bare", b"a" * 300_000)
+    yield "tests-bare"
+    bucket.delete(file_id)

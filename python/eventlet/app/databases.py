@@ -1,12 +1,13 @@
 import psycopg2
+import urllib3
 from eventlet import db_pool
 from psycopg2.extras import RealDictCursor
 from pymongo import MongoClient
-from pymongo.errors import ConnectionFailure
+from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
-from app import settings
+from app.settings import settings
 
-AWAY = (ConnectionFailure, psycopg2.OperationalError, psycopg2.InterfaceError)
+AWAY = (ConnectionFailure, ExecutionTimeout, db_pool.ConnectTimeout, psycopg2.OperationalError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -14,14 +15,17 @@ AGENTS = """
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
 """
 
-mongodb = MongoClient(
-    settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, serverSelectionTimeoutMS=3000
+mongodb = MongoClient[dict[str, object]](
+    settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, timeoutMS=4000
 ).get_default_database("refservers")
 
-postgresql = db_pool.ConnectionPool(
+postgresql = db_pool.RawConnectionPool(
     psycopg2,
     max_size=settings.DATABASE_POOL_SIZE,
     connect_timeout=3,
     dsn=settings.DATABASE_URL,
+    options="-c statement_timeout=4000",
     cursor_factory=RealDictCursor,
 )
+
+upstream = urllib3.PoolManager(maxsize=10_000, timeout=15)  # calls never queue

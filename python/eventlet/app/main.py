@@ -1,13 +1,29 @@
-# ruff: noqa: E402
 import eventlet
-from eventlet.support.psycopg2_patcher import make_psycopg_green
 
 eventlet.monkey_patch()
-make_psycopg_green()
+
+import logging
+import signal
+import socket
 
 from eventlet import wsgi
 
-from app import settings
 from app.application import application
+from app.databases import mongodb, postgresql
+from app.settings import settings
 
-wsgi.server(eventlet.listen((settings.HOST, settings.PORT)), application)
+if __name__ == "__main__":
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    family = socket.AF_INET6 if ":" in settings.HOST else socket.AF_INET
+    wsgi.server(
+        eventlet.listen((settings.HOST, settings.PORT), family, backlog=256, reuse_port=False),
+        application,
+        environ={"wsgi.input_terminated": True},
+        keepalive=75,
+        log_output=False,
+        debug=False,
+        socket_timeout=75,
+    )
+    postgresql.clear()
+    mongodb.client.close()

@@ -1,20 +1,23 @@
-# ruff: noqa: E402
 import eventlet
-from eventlet.support.psycopg2_patcher import make_psycopg_green
 
 eventlet.monkey_patch()
-make_psycopg_green()
 
-import json
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
-from urllib.parse import parse_qs, urlsplit
+import socket
+from collections.abc import Callable, Iterator
 
 import pytest
-from app import settings
-from app.application import application
+from eventlet import wsgi
+from eventlet.greenthread import GreenThread
+from gridfs import GridFSBucket
+from werkzeug import Request, Response
 from werkzeug.test import Client
+
+from app.application import application
+from app.databases import mongodb
+from app.settings import settings
+
+View = Callable[[Request], Response]
+Upstream = Callable[[View], None]
 
 
 @pytest.fixture(scope="session")
@@ -22,22 +25,34 @@ def client() -> Client:
     return Client(application)
 
 
-class Upstream(BaseHTTPRequestHandler):
-    """Answers with the number of the call, and fails from number 3 on."""
+@pytest.fixture
+def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    """Serves a view as the upstream."""
+    servers: list[GreenThread] = []
 
-    def do_GET(self) -> None:
-        call = int(parse_qs(urlsplit(self.path).query)["call"][0])
-        body = json.dumps({"call": call, "id": self.headers["X-Request-Id"]}).encode()
-        self.send_response(200 if call < 3 else 500)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+    def start(view: View) -> None:
+        listener = eventlet.listen(("127.0.0.1", 0))
+        site = Request.application(view)
+        servers.append(eventlet.spawn(wsgi.server, listener, site, log_output=False))
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        monkeypatch.setattr(settings, "SLOW_API_URL", url)
+
+    yield start
+    for server in servers:
+        server.kill()
 
 
 @pytest.fixture
-def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Upstream) as server:
-        Thread(target=server.serve_forever).start()
-        monkeypatch.setattr(settings, "SLOW_API_URL", f"http://127.0.0.1:{server.server_port}/")
-        yield
-        server.shutdown()
+def unused_tcp_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def bare_file() -> Iterator[str]:
+    """The name of a GridFS file of three chunks, stored without metadata."""
+    bucket = GridFSBucket(mongodb, chunk_size_bytes=100_000)
+    file_id = bucket.upload_from_stream("tests-bare", b"a" * 300_000)
+    yield "tests-bare"
+    bucket.delete(file_id)

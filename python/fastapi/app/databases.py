@@ -1,6 +1,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 import asyncpg
 from aiohttp import ClientSession, TCPConnector
@@ -20,14 +20,8 @@ AGENTS = """
 """
 
 
-class State(TypedDict):
-    mongodb: AsyncMongoClient[dict[str, Any]]
-    postgresql: asyncpg.Pool
-    upstream: ClientSession
-
-
 @asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[State]:
+async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
     mongodb = AsyncMongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE

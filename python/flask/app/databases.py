@@ -1,13 +1,16 @@
-from functools import partial
+import atexit
+from contextlib import AbstractContextManager
+from typing import Any
 
 import psycopg
-from flask import Flask
-from psycopg.rows import dict_row
+from flask import Flask, current_app
+from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool
 from pymongo import MongoClient
-from pymongo.errors import ConnectionFailure
+from pymongo.database import Database
+from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
-AWAY = (ConnectionFailure, psycopg.OperationalError)
+AWAY = (ConnectionFailure, ExecutionTimeout, psycopg.OperationalError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -15,26 +18,34 @@ AGENTS = """
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
 """
 
+TIMEOUTS: dict[str, Any] = {"connect_timeout": 3, "options": "-c statement_timeout=4000"}
+
 
 def init_app(app: Flask) -> None:
-    client = MongoClient(
-        app.config["MONGODB_URL"],
-        maxPoolSize=app.config["MONGODB_POOL_SIZE"],
-        serverSelectionTimeoutMS=3000,
+    url, size = app.config["MONGODB_URL"], app.config["MONGODB_POOL_SIZE"]
+    client = MongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
+    pool = ConnectionPool(
+        app.config["DATABASE_URL"],
+        kwargs={"autocommit": True, "row_factory": dict_row, **TIMEOUTS},
+        min_size=0,
+        max_size=app.config["DATABASE_POOL_SIZE"],
+        timeout=3,
+        reconnect_timeout=3,
+        open=True,
     )
-    app.extensions["mongodb"] = client.get_default_database("refservers")
+    app.extensions |= {"pymongo": client, "psycopg_pool": pool}
+    atexit.register(client.close)
+    atexit.register(pool.close)
 
-    url, options = app.config["DATABASE_URL"], {"autocommit": True, "row_factory": dict_row}
-    if app.config["SQL_POOL"]:
-        pool = ConnectionPool(
-            url,
-            kwargs=options,
-            min_size=0,
-            max_size=app.config["DATABASE_POOL_SIZE"],
-            timeout=3,
-            reconnect_timeout=3,
-            open=True,
-        )
-        app.extensions["postgresql"] = pool.connection
-    else:
-        app.extensions["postgresql"] = partial(psycopg.connect, url, **options)
+
+def mongodb() -> Database[dict[str, Any]]:
+    client: MongoClient[dict[str, Any]] = current_app.extensions["pymongo"]
+    return client.get_default_database("refservers")
+
+
+def postgresql() -> AbstractContextManager[psycopg.Connection[DictRow]]:
+    if not current_app.config["SQL_POOL"]:
+        url = current_app.config["DATABASE_URL"]
+        return psycopg.connect(url, autocommit=True, row_factory=dict_row, **TIMEOUTS)
+    pool: ConnectionPool[psycopg.Connection[DictRow]] = current_app.extensions["psycopg_pool"]
+    return pool.connection()

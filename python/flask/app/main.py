@@ -1,19 +1,25 @@
+import logging
 from typing import Any
 
-import httpx2
 from flask import Flask
 from flask_orjson import OrjsonProvider
 
-from app import databases, problems, settings, views
+from app import databases, problems, views
+from app.settings import settings
 
 
 def create_app(**config: Any) -> Flask:
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("werkzeug").setLevel("WARNING")  # its access log is of level INFO
     app = Flask(__name__)
     app.config.from_object(settings)
-    app.config.from_mapping({"SQL_POOL": True} | config)
+    app.config.from_mapping({"MAX_CONTENT_LENGTH": 2**20, "SQL_POOL": True} | config)
     app.json = OrjsonProvider(app)
-    app.extensions["upstream"] = httpx2.Client(limits=httpx2.Limits(max_connections=None))
     databases.init_app(app)
     problems.init_app(app)
     app.register_blueprint(views.bp)
     return app
+
+
+if __name__ == "__main__":
+    create_app().run(settings.HOST, settings.PORT)

@@ -1,27 +1,32 @@
 from flask import Flask, current_app, json, request
-from werkzeug.exceptions import HTTPException, ServiceUnavailable
+from pydantic import ValidationError
+from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, ServiceUnavailable
 from werkzeug.wrappers import Response
 
 from app.databases import AWAY
 
 
 def init_app(app: Flask) -> None:
-    app.register_error_handler(HTTPException, http_problem)
-    for error in AWAY:
-        app.register_error_handler(error, database_problem)
+    app.register_error_handler(Exception, answer)
 
 
-def http_problem(error: HTTPException) -> Response:
-    """Answer with problem details (RFC 9457)."""
-    body = {"type": "about:blank", "title": error.name, "status": error.code}
-    if error.code == 400:
-        body["detail"] = error.description
-    response = error.get_response()
-    response.data = json.dumps(body)
+def answer(error: Exception) -> Response:
+    """Answer with problem details (RFC 9457), and log the cause of each 5xx."""
+    problem: HTTPException = InternalServerError()
+    cause, members = None, {}
+    if isinstance(error, HTTPException):
+        problem, cause = error, error.__cause__
+    elif isinstance(error, ValidationError):
+        problem = BadRequest()
+        members["errors"] = error.errors(include_url=False, include_input=False)
+    elif isinstance(error, AWAY):
+        problem, cause = ServiceUnavailable(), error
+    else:
+        current_app.logger.exception("%r", request.path)
+    if cause and problem.code != 400:
+        current_app.logger.error("%r: %s: %r", request.path, type(cause).__name__, str(cause))
+    response = problem.get_response()
+    body = {"type": "about:blank", "title": problem.name, "status": problem.code}
+    response.data = json.dumps(body | members)
     response.content_type = "application/problem+json"
     return response
-
-
-def database_problem(error: Exception) -> Response:
-    current_app.logger.error("%s: %r", request.path, error)
-    return http_problem(ServiceUnavailable())

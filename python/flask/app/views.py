@@ -1,15 +1,40 @@
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import chain
+from typing import Any, Literal
 
-import httpx2
-from flask import Blueprint, Response, abort, current_app, request, send_from_directory
+import urllib3
+from bson import ObjectId
+from flask import Blueprint, Response, abort, current_app, request, send_from_directory, url_for
 from gridfs import GridFSBucket, NoFile
+from pydantic import BaseModel, Field
+from werkzeug.exceptions import BadGateway, GatewayTimeout
 
-from app.databases import AGENTS
+from app.databases import AGENTS, mongodb, postgresql
+
+CALLS = 500  # of the upstream at once: those of 50 requests, of ten calls each
 
 bp = Blueprint("views", __name__)
+executor = ThreadPoolExecutor(CALLS)
+upstream = urllib3.PoolManager(maxsize=CALLS, retries=False)
+
+
+class Doc(BaseModel):
+    doc: Literal["small", "big"] = "small"
+
+
+class Note(BaseModel):
+    title: str = Field(min_length=1, max_length=200)
+    text: str = Field(max_length=10_000)
+
+
+class Sleep(BaseModel):
+    ms: int = Field(1000, ge=0, le=30000)
+
+
+class SlowApi(BaseModel):
+    calls: int = Field(10, ge=1, le=50)
+    ms: int = Field(1000, ge=0, le=5000)
 
 
 @bp.get("/index")
@@ -24,72 +49,84 @@ def hello() -> dict[str, str]:
 
 @bp.get("/mongo")
 def mongo() -> dict[str, Any]:
-    slug = request.args.get("doc", "small")
-    if slug not in ("small", "big"):
-        abort(400, "doc must be small or big")
-    if article := current_app.extensions["mongodb"].articles.find_one({"slug": slug}):
+    query = Doc.model_validate(request.args.to_dict())
+    if article := mongodb().articles.find_one({"slug": query.doc}):
         return article | {"_id": str(article["_id"])}
+    abort(404)
+
+
+@bp.post("/notes")
+def create_note() -> tuple[dict[str, Any], int, dict[str, str]]:
+    note = Note.model_validate(request.json).model_dump()
+    note_id = str(mongodb().notes.insert_one({**note}).inserted_id)
+    return {"_id": note_id} | note, 201, {"Location": url_for(".read_note", note_id=note_id)}
+
+
+@bp.get("/notes/<note_id>")
+def read_note(note_id: str) -> dict[str, Any]:
+    if ObjectId.is_valid(note_id) and (note := mongodb().notes.find_one(ObjectId(note_id))):
+        return note | {"_id": note_id}
     abort(404)
 
 
 @bp.get("/agents")
 def agents() -> list[dict[str, Any]]:
-    with current_app.extensions["postgresql"]() as connection:
+    with postgresql() as connection:
         return connection.execute(AGENTS).fetchall()
 
 
 @bp.get("/files/<name>")
 def files(name: str) -> Response:
-    return send_from_directory(current_app.config["FILES_DIR"], name)
+    return send_from_directory(current_app.config["FILES_DIR"].absolute(), name)
 
 
 @bp.get("/gridfs/<name>")
 def gridfs(name: str) -> Response:
     try:
-        file = GridFSBucket(current_app.extensions["mongodb"]).open_download_stream_by_name(name)
+        file = GridFSBucket(mongodb()).open_download_stream_by_name(name)
     except NoFile:
         abort(404)
-    headers = {"Content-Type": file.metadata["contentType"], "Content-Length": str(file.length)}
-    return Response(iter(file.readchunk, b""), headers=headers)
+    content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
+    headers = {"Content-Type": content_type, "Content-Length": str(file.length)}
+    chunks = iter(file.readchunk, b"")
+    first = next(chunks, b"")  # before the head: if it is missing, that is a 500
+    response = Response(chain([first], chunks), headers=headers)
+    response.call_on_close(file.close)
+    return response
 
 
 @bp.get("/sleep")
 def sleep() -> dict[str, int]:
-    ms = integer("ms", default=1000, low=0, high=30000)
-    time.sleep(ms / 1000)
-    return {"slept_ms": ms}
+    query = Sleep.model_validate(request.args.to_dict())
+    time.sleep(query.ms / 1000)
+    return {"slept_ms": query.ms}
 
 
 @bp.get("/slow_api")
-def slow_api() -> dict[str, list[Any]]:
-    calls = integer("calls", default=10, low=1, high=50)
-    ms = integer("ms", default=1000, low=0, high=5000)
-    timeout = ms / 1000 + 5
-    url, client = current_app.config["SLOW_API_URL"], current_app.extensions["upstream"]
+def slow_api() -> dict[str, list[dict[str, Any]]]:
+    query = SlowApi.model_validate(request.args.to_dict())
+    url = str(current_app.config["SLOW_API_URL"])
     request_id = request.headers.get("X-Request-Id")
     headers = {"X-Request-Id": request_id} if request_id else None
+    timeout = query.ms / 1000 + 5
 
     def call(number: int) -> dict[str, Any]:
-        params = {"call": number, "ms": ms}
-        response = client.get(url, params=params, headers=headers, timeout=timeout)
-        if response.status_code == 200 and isinstance(result := response.json(), dict):
+        fields = {"call": str(number), "ms": str(query.ms)}
+        response = upstream.request("GET", url, fields=fields, headers=headers, timeout=timeout + 1)
+        result = response.json() if response.status == 200 else None
+        if isinstance(result, dict):
             return result
-        raise ValueError(f"the upstream answered {response.status_code}")
+        raise ValueError(f"{response.status}, no JSON object")
 
-    executor = ThreadPoolExecutor(calls)
+    calls = [executor.submit(call, number) for number in range(query.calls)]
     try:
-        return {"results": list(executor.map(call, range(calls), timeout=timeout))}
-    except TimeoutError:
-        abort(504)
-    except (httpx2.HTTPError, ValueError):
-        abort(502)
+        for done in as_completed(calls, timeout):
+            done.result()
+    except TimeoutError as error:
+        raise GatewayTimeout from error
+    except (urllib3.exceptions.HTTPError, ValueError) as error:
+        raise BadGateway from error
     finally:
-        executor.shutdown(wait=False, cancel_futures=True)
-
-
-def integer(name: str, *, default: int, low: int, high: int) -> int:
-    with suppress(ValueError):
-        value = int(request.args.get(name, default))
-        if low <= value <= high:
-            return value
-    abort(400, f"{name} must be an integer from {low} to {high}")
+        for waiting in calls:
+            waiting.cancel()
+    return {"results": [done.result() for done in calls]}

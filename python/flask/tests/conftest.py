@@ -1,13 +1,16 @@
-import json
+import socket
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
 
 import pytest
-from app.main import create_app
 from flask import Flask
 from flask.testing import FlaskClient
+from gridfs import GridFSBucket
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from app.main import create_app
+from app.settings import settings
 
 
 @pytest.fixture(scope="session")
@@ -20,23 +23,28 @@ def client(app: Flask) -> FlaskClient:
     return app.test_client()
 
 
-class Upstream(BaseHTTPRequestHandler):
-    """Answers with the number of the call, and fails from number 3 on."""
+@pytest.fixture
+def unused_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
 
-    def do_GET(self) -> None:
-        call = int(parse_qs(urlsplit(self.path).query)["call"][0])
-        body = json.dumps({"call": call, "id": self.headers["X-Request-Id"]}).encode()
-        self.send_response(200 if call < 3 else 500)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+
+@pytest.fixture(scope="session")
+def httpserver_listen_address() -> tuple[str, int]:
+    return "127.0.0.1", 0
 
 
 @pytest.fixture
-def upstream(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Upstream) as server:
-        Thread(target=server.serve_forever).start()
-        url = f"http://127.0.0.1:{server.server_port}/"
-        monkeypatch.setitem(app.config, "SLOW_API_URL", url)
-        yield
-        server.shutdown()
+def database() -> Iterator[Database[dict[str, Any]]]:
+    with MongoClient[dict[str, Any]](settings.MONGODB_URL) as client:
+        yield client.get_default_database("refservers")
+
+
+@pytest.fixture
+def bare_file(database: Database[dict[str, Any]]) -> Iterator[str]:
+    """The name of a GridFS file of three chunks, stored without metadata."""
+    bucket = GridFSBucket(database, chunk_size_bytes=100_000)
+    file_id = bucket.upload_from_stream("tests-bare", b"a" * 300_000)
+    yield "tests-bare"
+    bucket.delete(file_id)

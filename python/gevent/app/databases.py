@@ -1,12 +1,13 @@
 import psycopg
+import urllib3
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 from pymongo import MongoClient
-from pymongo.errors import ConnectionFailure
+from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
-from app import settings
+from app.settings import settings
 
-AWAY = (ConnectionFailure, psycopg.OperationalError)
+AWAY = (ConnectionFailure, ExecutionTimeout, psycopg.OperationalError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -14,16 +15,24 @@ AGENTS = """
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
 """
 
-mongodb = MongoClient(
-    settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, serverSelectionTimeoutMS=3000
+mongodb = MongoClient[dict[str, object]](
+    settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, timeoutMS=4000
 ).get_default_database("refservers")
 
 postgresql = ConnectionPool(
     settings.DATABASE_URL,
-    kwargs={"autocommit": True, "row_factory": dict_row},
+    kwargs={
+        "autocommit": True,
+        "connect_timeout": 3,
+        "options": "-c statement_timeout=4000",
+        "row_factory": dict_row,
+    },
     min_size=0,
     max_size=settings.DATABASE_POOL_SIZE,
     timeout=3,
+    check=ConnectionPool.check_connection,
     reconnect_timeout=3,
-    open=True,
+    open=False,
 )
+
+upstream = urllib3.PoolManager(maxsize=10_000, timeout=15)  # calls never queue

@@ -1,23 +1,42 @@
-from contextlib import suppress
-from typing import Any
+from itertools import chain
+from typing import Any, Literal
 
 import gevent
-import httpx2
 import orjson
+import psycopg
+from bson import ObjectId
 from gridfs import GridFSBucket, NoFile
-from werkzeug.exceptions import BadGateway, BadRequest, GatewayTimeout, NotFound
+from pydantic import BaseModel, Field
+from urllib3.exceptions import HTTPError
+from werkzeug.exceptions import BadGateway, GatewayTimeout, NotFound
 from werkzeug.utils import send_from_directory
 from werkzeug.wrappers import Request, Response
 
-from app import settings
-from app.databases import AGENTS, mongodb, postgresql
-
-# /slow_api makes all its calls at once, under a timeout of its own that is shorter.
-upstream = httpx2.Client(limits=httpx2.Limits(max_connections=None), timeout=15)
+from app.databases import AGENTS, mongodb, postgresql, upstream
+from app.settings import settings
 
 
-def json_response(data: Any) -> Response:
-    return Response(orjson.dumps(data), mimetype="application/json")
+class Doc(BaseModel):
+    doc: Literal["small", "big"] = "small"
+
+
+class Note(BaseModel):
+    title: str = Field(min_length=1, max_length=200)
+    text: str = Field(max_length=10_000)
+
+
+class Sleep(BaseModel):
+    ms: int = Field(1000, ge=0, le=30000)
+
+
+class SlowApi(BaseModel):
+    calls: int = Field(10, ge=1, le=50)
+    ms: int = Field(1000, ge=0, le=5000)
+
+
+def json_response(data: object, **options: Any) -> Response:
+    body = orjson.dumps(data, default=str)  # str writes an ObjectId
+    return Response(body, mimetype="application/json", **options)
 
 
 def index(request: Request) -> Response:
@@ -29,16 +48,29 @@ def hello(request: Request) -> Response:
 
 
 def mongo(request: Request) -> Response:
-    slug = request.args.get("doc", "small")
-    if slug not in ("small", "big"):
-        raise BadRequest("doc must be small or big")
-    if article := mongodb.articles.find_one({"slug": slug}):
-        return json_response(article | {"_id": str(article["_id"])})
+    query = Doc.model_validate(request.args.to_dict())
+    if article := mongodb.articles.find_one({"slug": query.doc}):
+        return json_response(article)
+    raise NotFound
+
+
+def create_note(request: Request) -> Response:
+    note = Note.model_validate_json(request.get_data())
+    document = {"_id": ObjectId()} | note.model_dump()
+    mongodb.notes.insert_one(document)
+    headers = {"Location": f"/notes/{document['_id']}"}
+    return json_response(document, status=201, headers=headers)
+
+
+def read_note(request: Request, note_id: str) -> Response:
+    if ObjectId.is_valid(note_id) and (note := mongodb.notes.find_one(ObjectId(note_id))):
+        return json_response(note)
     raise NotFound
 
 
 def agents(request: Request) -> Response:
-    with postgresql.connection() as connection:
+    late = psycopg.OperationalError("no answer in time")
+    with gevent.Timeout(5, late), postgresql.connection() as connection:
         return json_response(connection.execute(AGENTS).fetchall())
 
 
@@ -51,45 +83,44 @@ def gridfs(request: Request, name: str) -> Response:
         file = GridFSBucket(mongodb).open_download_stream_by_name(name)
     except NoFile as error:
         raise NotFound from error
-    headers = {"Content-Type": file.metadata["contentType"], "Content-Length": str(file.length)}
-    return Response(iter(file.readchunk, b""), headers=headers)
+    content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
+    headers = {"Content-Type": content_type, "Content-Length": str(file.length)}
+    first = file.readchunk()  # before the head is sent, so that a missing one is a 500
+    response = Response(chain([first], iter(file.readchunk, b"")), headers=headers)
+    response.call_on_close(file.close)
+    return response
 
 
 def sleep(request: Request) -> Response:
-    ms = integer(request, "ms", default=1000, low=0, high=30000)
-    gevent.sleep(ms / 1000)
-    return json_response({"slept_ms": ms})
+    query = Sleep.model_validate(request.args.to_dict())
+    gevent.sleep(query.ms / 1000)
+    return json_response({"slept_ms": query.ms})
 
 
 def slow_api(request: Request) -> Response:
-    calls = integer(request, "calls", default=10, low=1, high=50)
-    ms = integer(request, "ms", default=1000, low=0, high=5000)
-    request_id = request.headers.get("X-Request-Id")
-    headers = {"X-Request-Id": request_id} if request_id else None
-
-    def call(number: int) -> dict[str, Any]:
-        params = {"call": number, "ms": ms}
-        response = upstream.get(settings.SLOW_API_URL, params=params, headers=headers)
-        if response.status_code == 200 and isinstance(result := response.json(), dict):
-            return result
-        raise ValueError(f"the upstream answered {response.status_code}")
-
-    jobs = [gevent.spawn(call, number) for number in range(calls)]
+    query = SlowApi.model_validate(request.args.to_dict())
+    calls = [gevent.spawn(call, request, number, query.ms) for number in range(query.calls)]
     try:
-        with gevent.Timeout(ms / 1000 + 5, TimeoutError):
-            gevent.joinall(jobs, raise_error=True)
+        with gevent.Timeout(query.ms / 1000 + 5, TimeoutError):
+            for ended in gevent.iwait(calls):
+                if isinstance(error := ended.get(), Exception):
+                    raise BadGateway from error
     except TimeoutError as error:
         raise GatewayTimeout from error
-    except (httpx2.HTTPError, ValueError) as error:
-        raise BadGateway from error
     finally:
-        gevent.killall(jobs, block=False)
-    return json_response({"results": [job.value for job in jobs]})
+        gevent.killall(calls, block=False)
+    return json_response({"results": [ended.value for ended in calls]})
 
 
-def integer(request: Request, name: str, *, default: int, low: int, high: int) -> int:
-    with suppress(ValueError):
-        value = int(request.args.get(name, default))
-        if low <= value <= high:
-            return value
-    raise BadRequest(f"{name} must be an integer from {low} to {high}")
+def call(request: Request, number: int, ms: int) -> dict[str, object] | Exception:
+    """Return what the upstream answers, or why there is no answer."""
+    request_id = request.headers.get("X-Request-Id")
+    headers = {"X-Request-Id": request_id} if request_id else None
+    url, fields = str(settings.SLOW_API_URL), {"call": str(number), "ms": str(ms)}
+    try:
+        response = upstream.request("GET", url, fields=fields, headers=headers, retries=False)
+        if response.status == 200 and isinstance(answer := orjson.loads(response.data), dict):
+            return answer
+        return ValueError(f"{response.status}, no JSON object")
+    except (HTTPError, ValueError) as error:
+        return error

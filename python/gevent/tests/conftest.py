@@ -1,41 +1,58 @@
-# ruff: noqa: E402
 from gevent import monkey
 
 monkey.patch_all()
 
-import json
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
-from urllib.parse import parse_qs, urlsplit
+import socket
+from collections.abc import Callable, Iterator
 
 import pytest
-from app import settings
-from app.application import application
+from gevent.pywsgi import WSGIServer
+from gridfs import GridFSBucket
+from werkzeug import Request, Response
 from werkzeug.test import Client
+
+from app.application import application
+from app.databases import mongodb, postgresql
+from app.settings import settings
+
+View = Callable[[Request], Response]
+Upstream = Callable[[View], None]
 
 
 @pytest.fixture(scope="session")
-def client() -> Client:
-    return Client(application)
-
-
-class Upstream(BaseHTTPRequestHandler):
-    """Answers with the number of the call, and fails from number 3 on."""
-
-    def do_GET(self) -> None:
-        call = int(parse_qs(urlsplit(self.path).query)["call"][0])
-        body = json.dumps({"call": call, "id": self.headers["X-Request-Id"]}).encode()
-        self.send_response(200 if call < 3 else 500)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+def client() -> Iterator[Client]:
+    with postgresql:
+        yield Client(application)
 
 
 @pytest.fixture
-def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Upstream) as server:
-        Thread(target=server.serve_forever).start()
-        monkeypatch.setattr(settings, "SLOW_API_URL", f"http://127.0.0.1:{server.server_port}/")
-        yield
-        server.shutdown()
+def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    """Serves a view as the upstream."""
+    servers: list[WSGIServer] = []
+
+    def start(view: View) -> None:
+        server = WSGIServer(("127.0.0.1", 0), Request.application(view), log=None)
+        server.start()
+        servers.append(server)
+        url = f"http://127.0.0.1:{server.server_port}/"
+        monkeypatch.setattr(settings, "SLOW_API_URL", url)
+
+    yield start
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture
+def unused_tcp_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def bare_file() -> Iterator[str]:
+    """The name of a GridFS file of three chunks, stored without metadata."""
+    bucket = GridFSBucket(mongodb, chunk_size_bytes=100_000)
+    file_id = bucket.upload_from_stream("tests-bare", b"a" * 300_000)
+    yield "tests-bare"
+    bucket.delete(file_id)

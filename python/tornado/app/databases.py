@@ -1,11 +1,20 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from typing import Any
+
 import asyncpg
 from motor.motor_tornado import MotorClient
-from pymongo.errors import ConnectionFailure
+from pymongo.errors import ConnectionFailure, ExecutionTimeout
+from tornado.curl_httpclient import CurlAsyncHTTPClient
 
-from app import settings
+from app.settings import settings
 
-# asyncpg raises the socket's own OSError when it cannot connect.
-AWAY = (ConnectionFailure, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError, OSError)
+AWAY = (ConnectionFailure, ExecutionTimeout, asyncpg.PostgresConnectionError)
+UNAVAILABLE = (
+    asyncpg.OperatorInterventionError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.exceptions.InternalClientError,  # of a connection that PostgreSQL has just ended
+)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -14,10 +23,24 @@ AGENTS = """
 """
 
 
-async def connect() -> dict:
-    client = MotorClient(
-        settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, serverSelectionTimeoutMS=3000
-    )
-    size = settings.DATABASE_POOL_SIZE
-    pool = await asyncpg.create_pool(settings.DATABASE_URL, min_size=0, max_size=size)
-    return {"mongodb": client.get_default_database("refservers"), "postgresql": pool}
+@asynccontextmanager
+async def connect() -> AsyncIterator[dict[str, Any]]:
+    """What handlers find in the application's settings."""
+    url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
+    client: MotorClient[dict[str, Any]] = MotorClient(url, maxPoolSize=size, timeoutMS=4000)
+    mongodb = client.get_default_database("refservers")
+    upstream = CurlAsyncHTTPClient(force_instance=True, max_clients=2000)
+    url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
+    pool = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=4)
+    with closing(client), closing(upstream):
+        async with pool:
+            yield {"mongodb": mongodb, "postgresql": pool, "upstream": upstream}
+
+
+async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, object]]:
+    try:
+        async with pool.acquire(timeout=3) as connection:
+            return [dict(row) for row in await connection.fetch(query)]
+    # asyncpg lets the socket's own errors and timeouts through.
+    except (OSError, *UNAVAILABLE) as error:
+        raise asyncpg.PostgresConnectionError(repr(error)) from error

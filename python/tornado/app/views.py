@@ -1,13 +1,36 @@
 import asyncio
 from contextlib import suppress
+from typing import Literal
 
+import orjson
 import tornado
+from bson import ObjectId
 from gridfs import NoFile
 from motor.motor_tornado import MotorGridFSBucket
+from pydantic import BaseModel, Field
+from tornado.web import HTTPError
 
-from app import settings
-from app.databases import AGENTS
+from app.databases import AGENTS, fetch
 from app.problems import BaseHandler
+from app.settings import settings
+
+
+class Doc(BaseModel):
+    doc: Literal["small", "big"] = "small"
+
+
+class Note(BaseModel):
+    title: str = Field(min_length=1, max_length=200)
+    text: str = Field(max_length=10_000)
+
+
+class Sleep(BaseModel):
+    ms: int = Field(1000, ge=0, le=30000)
+
+
+class SlowApi(BaseModel):
+    calls: int = Field(10, ge=1, le=50)
+    ms: int = Field(1000, ge=0, le=5000)
 
 
 class IndexHandler(BaseHandler):
@@ -23,17 +46,34 @@ class HelloHandler(BaseHandler):
 
 class MongoHandler(BaseHandler):
     async def get(self) -> None:
-        slug = self.get_argument("doc", "small", strip=False)
-        if slug not in ("small", "big"):
-            raise tornado.web.HTTPError(400, "doc must be small or big")
-        if not (article := await self.settings["mongodb"].articles.find_one({"slug": slug})):
-            raise tornado.web.HTTPError(404)
-        self.write_json(article | {"_id": str(article["_id"])})
+        query = Doc.model_validate(self.query)
+        article = await self.settings["mongodb"].articles.find_one({"slug": query.doc})
+        if not article:
+            raise HTTPError(404)
+        self.write_json(article)
+
+
+class NotesHandler(BaseHandler):
+    async def post(self) -> None:
+        note = Note.model_validate_json(self.request.body)
+        document = {"_id": ObjectId()} | note.model_dump()
+        await self.settings["mongodb"].notes.insert_one(document)
+        self.set_status(201)
+        self.set_header("Location", self.reverse_url("note", document["_id"]))
+        self.write_json(document)
+
+
+class NoteHandler(BaseHandler):
+    async def get(self, note_id: str) -> None:
+        note = await self.settings["mongodb"].notes.find_one(ObjectId(note_id))
+        if not note:
+            raise HTTPError(404)
+        self.write_json(note)
 
 
 class AgentsHandler(BaseHandler):
     async def get(self) -> None:
-        self.write_json([dict(row) for row in await self.settings["postgresql"].fetch(AGENTS)])
+        self.write_json(await fetch(self.settings["postgresql"], AGENTS))
 
 
 class FilesHandler(BaseHandler, tornado.web.StaticFileHandler):
@@ -46,46 +86,48 @@ class GridFSHandler(BaseHandler):
         try:
             file = await bucket.open_download_stream_by_name(name)
         except NoFile as error:
-            raise tornado.web.HTTPError(404) from error
-        self.set_header("Content-Type", file.metadata["contentType"])
+            raise HTTPError(404) from error
+        content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
+        self.set_header("Content-Type", content_type)
         self.set_header("Content-Length", file.length)
-        with suppress(tornado.iostream.StreamClosedError):
-            async for chunk in file:
-                self.write(chunk)
-                await self.flush()
+        try:
+            with suppress(tornado.iostream.StreamClosedError):
+                async for chunk in file:
+                    self.write(chunk)
+                    await self.flush()
+        finally:
+            await asyncio.to_thread(file.close)  # Motor passes on PyMongo's, which may block
 
 
 class SleepHandler(BaseHandler):
     async def get(self) -> None:
-        ms = integer(self, "ms", default=1000, low=0, high=30000)
-        await asyncio.sleep(ms / 1000)
-        self.write_json({"slept_ms": ms})
+        query = Sleep.model_validate(self.query)
+        await asyncio.sleep(query.ms / 1000)
+        self.write_json({"slept_ms": query.ms})
 
 
 class SlowApiHandler(BaseHandler):
     async def get(self) -> None:
-        calls = integer(self, "calls", default=10, low=1, high=50)
-        ms = integer(self, "ms", default=1000, low=0, high=5000)
-        results = await asyncio.gather(*(self.call(number, ms) for number in range(calls)))
-        self.write_json({"results": results})
+        query = SlowApi.model_validate(self.query)
+        try:
+            async with asyncio.timeout(query.ms / 1000 + 5), asyncio.TaskGroup() as group:
+                calls = [group.create_task(self.call(n, query.ms)) for n in range(query.calls)]
+        except TimeoutError as error:
+            raise HTTPError(504, "%r", error) from error
+        except ExceptionGroup as errors:
+            if errors.split((tornado.httpclient.HTTPClientError, ValueError))[1]:
+                raise  # a fault of our own
+            raise HTTPError(502, "%r", str(errors.exceptions[0])) from errors
+        self.write_json({"results": [call.result() for call in calls]})
 
     async def call(self, number: int, ms: int) -> dict[str, object]:
-        url = tornado.httputil.url_concat(settings.SLOW_API_URL, {"call": number, "ms": ms})
         request_id = self.request.headers.get("X-Request-Id")
         headers = {"X-Request-Id": request_id} if request_id else None
-        with suppress(tornado.httpclient.HTTPClientError, OSError, ValueError):
-            response = await tornado.httpclient.AsyncHTTPClient().fetch(
-                url, headers=headers, request_timeout=ms / 1000 + 5, follow_redirects=False
-            )
-            result = tornado.escape.json_decode(response.body)
-            if response.code == 200 and isinstance(result, dict):
-                return result
-        raise tornado.web.HTTPError(502)
-
-
-def integer(handler: BaseHandler, name: str, *, default: int, low: int, high: int) -> int:
-    with suppress(ValueError):
-        value = int(handler.get_argument(name, str(default)))
-        if low <= value <= high:
-            return value
-    raise tornado.web.HTTPError(400, f"{name} must be an integer from {low} to {high}")
+        params = {"call": str(number), "ms": str(ms)}
+        url = tornado.httputil.url_concat(str(settings.SLOW_API_URL), params)
+        upstream = self.settings["upstream"]
+        response = await upstream.fetch(url, headers=headers, follow_redirects=False)
+        result = orjson.loads(response.body) if response.code == 200 else None
+        if isinstance(result, dict):
+            return result
+        raise ValueError(f"{response.code}, no JSON object")

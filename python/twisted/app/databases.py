@@ -1,20 +1,16 @@
 import asyncio
 from collections.abc import Awaitable
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import asyncpg
 from pymongo import AsyncMongoClient
-from pymongo.errors import ConnectionFailure
-from twisted.internet.defer import Deferred
+from pymongo.errors import ConnectionFailure, ExecutionTimeout
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
-from werkzeug.exceptions import ServiceUnavailable
 
-from app import settings
+from app.settings import settings
 
-T = TypeVar("T")
-
-# asyncpg raises the socket's own OSError when it cannot connect.
-AWAY = (ConnectionFailure, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError, OSError)
+AWAY = (ConnectionFailure, ExecutionTimeout, asyncpg.PostgresConnectionError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -22,19 +18,28 @@ AGENTS = """
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
 """
 
-mongodb = AsyncMongoClient(
-    settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, serverSelectionTimeoutMS=3000
+mongodb = AsyncMongoClient[dict[str, Any]](
+    settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, timeoutMS=4000
 ).get_default_database("refservers")
 postgresql = asyncpg.create_pool(
-    settings.DATABASE_URL, min_size=0, max_size=settings.DATABASE_POOL_SIZE
+    settings.DATABASE_URL, min_size=0, max_size=settings.DATABASE_POOL_SIZE, command_timeout=4
 )
 
 
-def as_deferred(awaitable: Awaitable[T]) -> Deferred[T]:
+def as_deferred(awaitable: Awaitable[Any]) -> Deferred[Any]:
     """Let Twisted's coroutines await the drivers, which are asyncio's."""
-    return Deferred.fromFuture(asyncio.ensure_future(awaitable)).addErrback(unavailable)
+    return Deferred.fromFuture(asyncio.ensure_future(awaitable)).addErrback(cancelled)
 
 
-def unavailable(failure: Failure) -> NoReturn:
-    failure.trap(*AWAY)
-    raise ServiceUnavailable(repr(failure.value)) from failure.value
+def cancelled(failure: Failure) -> NoReturn:
+    failure.trap(asyncio.CancelledError)
+    raise CancelledError from failure.value
+
+
+async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, Any]]:
+    try:
+        async with pool.acquire(timeout=3) as connection:
+            return [dict(row) for row in await connection.fetch(query)]
+    # asyncpg lets the socket's own errors and timeouts through.
+    except (OSError, asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError) as error:
+        raise asyncpg.PostgresConnectionError(repr(error)) from error

@@ -1,27 +1,44 @@
+import asyncio
 import sys
+from typing import Any
 
-from twisted.internet import asyncioreactor
-from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import TCP4ServerEndpoint
-from twisted.internet.interfaces import IReactorTCP
-from twisted.internet.task import react
-from twisted.logger import globalLogBeginner, textFileLogObserver
-from twisted.web.server import Site
+from twisted import logger
+from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.endpoints import quoteStringArgument, serverFromString
+from twisted.web.server import Request, Site
 
-asyncioreactor.install()  # for asyncpg and PyMongo; Klein's import would install another
-
-from app import settings  # noqa: E402
-from app.databases import as_deferred, postgresql  # noqa: E402
-from app.views import app  # noqa: E402
+from app.databases import as_deferred, mongodb, postgresql
+from app.settings import settings
+from app.views import app, pool
 
 
-async def main(reactor: IReactorTCP) -> None:
-    globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stdout)])
+class GracefulSite(Site):
+    """Knows its requests in flight, so that stopping can wait for them."""
+
+    in_flight = set[Request]()
+
+    def getResourceFor(self, request: Request) -> Any:
+        self.in_flight.add(request)
+        request.notifyFinish().addBoth(lambda _: self.in_flight.discard(request))
+        return super().getResourceFor(request)
+
+
+async def main(reactor: Any) -> None:
+    level = logger.LogLevelFilterPredicate(logger.LogLevel.warn)  # the access log is at "info"
+    log = logger.FilteringLogObserver(logger.textFileLogObserver(sys.stdout), [level])
+    logger.globalLogBeginner.beginLoggingTo([log])
     await as_deferred(postgresql)
-    endpoint = TCP4ServerEndpoint(reactor, settings.PORT, interface=settings.HOST)
-    await endpoint.listen(Site(app.resource()))
+    site = GracefulSite(app.resource(), parsePOSTFormSubmission=False)
+    host = quoteStringArgument(settings.HOST)
+    endpoint = serverFromString(reactor, f"tcp:{settings.PORT}:interface={host}")
+    port = await endpoint.listen(site)
+
+    async def stop() -> None:
+        await port.stopListening()
+        finished = [request.notifyFinish() for request in site.in_flight]
+        await DeferredList(finished, consumeErrors=True).addTimeout(5, reactor)
+        await as_deferred(asyncio.gather(postgresql.close(), mongodb.client.close()))
+        await pool.closeCachedConnections()
+
+    reactor.addSystemEventTrigger("before", "shutdown", lambda: Deferred.fromCoroutine(stop()))
     await Deferred()  # until a signal stops the reactor
-
-
-if __name__ == "__main__":
-    react(main)

@@ -1,120 +1,186 @@
-from contextlib import suppress
-from typing import Any
+import asyncio
+from functools import partial
+from typing import Any, Literal, NoReturn
 
 import orjson
 import treq
-from gridfs import AsyncGridFSBucket, NoFile
-from klein import Klein, Response
-from twisted.internet import reactor
-from twisted.internet.defer import Deferred, FirstError, gatherResults
-from twisted.internet.task import deferLater
-from twisted.web.resource import Resource
+from bson import ObjectId
+from gridfs import AsyncGridFSBucket, AsyncGridOut, NoFile
+from klein import Klein
+from pydantic import BaseModel, Field
+from twisted.internet import error, interfaces, reactor, task
+from twisted.internet.defer import CancelledError, Deferred, FirstError, gatherResults
+from twisted.web import client, static
+from twisted.web.http_headers import Headers
 from twisted.web.server import Request
-from twisted.web.static import File
-from werkzeug.exceptions import BadGateway, BadRequest, NotFound
+from werkzeug.exceptions import BadGateway, GatewayTimeout, NotFound, RequestEntityTooLarge
+from zope.interface import implementer
 
-from app import settings
-from app.databases import AGENTS, as_deferred, mongodb, postgresql
+from app.databases import AGENTS, as_deferred, fetch, mongodb, postgresql
 from app.problems import problem
+from app.settings import settings
 
-app = Klein()
+BREAKS = (error.ConnectError, error.ConnectionClosed, client.ResponseFailed, ValueError)
+
+app, nothing = Klein(), Klein()
 app.handle_errors(problem)
+app.url_map.merge_slashes = False  # no redirects
+nothing.handle_errors(problem)
+dumps = partial(orjson.dumps, default=str)  # str writes an ObjectId
+pool = client.HTTPConnectionPool(reactor)
+pool.maxPersistentPerHost = 2000
 
 
-def json_response(data: object) -> Response:
-    return Response(headers={"Content-Type": "application/json"}, body=orjson.dumps(data))
+class Doc(BaseModel):
+    doc: Literal[b"small", b"big"] = b"small"
 
 
-@app.route("/index")
-def index(request: Request) -> Response:
-    return Response(headers={"Content-Type": "text/plain; charset=utf-8"}, body="Hello, World!")
+class Note(BaseModel):
+    title: str = Field(min_length=1, max_length=200)
+    text: str = Field(max_length=10_000)
 
 
-@app.route("/json")
-def hello(request: Request) -> Response:
-    return json_response({"message": "Hello, World!"})
+class Sleep(BaseModel):
+    ms: int = Field(1000, ge=0, le=30000)
 
 
-@app.route("/mongo")
-async def mongo(request: Request) -> Response:
-    slug = request.args.get(b"doc", [b"small"])[0]
-    if slug not in (b"small", b"big"):
-        raise BadRequest("doc must be small or big")
-    if article := await as_deferred(mongodb.articles.find_one({"slug": slug.decode()})):
-        return json_response(article | {"_id": str(article["_id"])})
+class SlowApi(BaseModel):
+    calls: int = Field(10, ge=1, le=50)
+    ms: int = Field(1000, ge=0, le=5000)
+
+
+def query(request: Request) -> dict[str, bytes]:
+    return {name.decode(errors="replace"): values[0] for name, values in request.args.items()}
+
+
+def json(request: Request, data: object) -> bytes:
+    request.setHeader("Content-Type", "application/json")
+    return dumps(data)
+
+
+@app.route("/index", methods=["GET"])
+def index(request: Request) -> bytes:
+    request.setHeader("Content-Type", "text/plain; charset=utf-8")
+    return b"Hello, World!"
+
+
+@app.route("/json", methods=["GET"])
+def hello(request: Request) -> bytes:
+    return json(request, {"message": "Hello, World!"})
+
+
+@app.route("/mongo", methods=["GET"])
+async def mongo(request: Request) -> bytes:
+    slug = Doc.model_validate(query(request)).doc.decode()
+    if article := await as_deferred(mongodb.articles.find_one({"slug": slug})):
+        return json(request, article)
     raise NotFound
 
 
-@app.route("/agents")
-async def agents(request: Request) -> Response:
-    rows = await as_deferred(postgresql.fetch(AGENTS))
-    return json_response([dict(row) for row in rows])
+@app.route("/notes", methods=["POST"])
+async def create_note(request: Any) -> bytes:
+    body = request.content.read(2**20 + 1)
+    if len(body) > 2**20:
+        raise RequestEntityTooLarge
+    note = {"_id": ObjectId()} | Note.model_validate_json(body).model_dump()
+    await as_deferred(mongodb.notes.insert_one(note))
+    request.setResponseCode(201)
+    request.setHeader("Location", app.url_for(request, "read_note", {"note_id": str(note["_id"])}))
+    return json(request, note)
 
 
-class NotFoundResource(Resource):
-    isLeaf = True
-
-    def render(self, request: Request) -> bytes:
-        raise NotFound
-
-
-@app.route("/files/", branch=True)
-def files(request: Request) -> File:
-    folder = File(str(settings.FILES_DIR))
-    folder.childNotFound = NotFoundResource()
-    return folder
+@app.route("/notes/<note_id>", methods=["GET"])
+async def read_note(request: Request, note_id: str) -> bytes:
+    if ObjectId.is_valid(note_id):
+        if note := await as_deferred(mongodb.notes.find_one(ObjectId(note_id))):
+            return json(request, note)
+    raise NotFound
 
 
-@app.route("/gridfs/<name>")
+@app.route("/agents", methods=["GET"])
+async def agents(request: Request) -> bytes:
+    return json(request, await as_deferred(fetch(postgresql, AGENTS)))
+
+
+class Files(static.File):
+    childNotFound: Any = nothing.resource()
+
+    def directoryListing(self) -> Any:
+        return self.childNotFound
+
+
+@app.route("/files/", branch=True, methods=["GET"], strict_slashes=False)
+def files(request: Request) -> Files:
+    return Files(str(settings.FILES_DIR), defaultType="application/octet-stream")
+
+
+@app.route("/gridfs/<name>", methods=["GET"])
 async def gridfs(request: Request, name: str) -> None:
-    bucket = AsyncGridFSBucket(mongodb)
     try:
-        file = await as_deferred(bucket.open_download_stream_by_name(name))
+        file = await as_deferred(AsyncGridFSBucket(mongodb).open_download_stream_by_name(name))
     except NoFile as error:
         raise NotFound from error
-    request.setHeader("Content-Type", file.metadata["contentType"])
+    content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
+    request.setHeader("Content-Type", content_type)
     request.setHeader("Content-Length", str(file.length))
-    while chunk := await as_deferred(file.readchunk()):
-        request.write(chunk)
+    await as_deferred(send(file, request))
 
 
-@app.route("/sleep")
-async def sleep(request: Request) -> Response:
-    ms = integer(request, "ms", default=1000, low=0, high=30000)
-    await deferLater(reactor, ms / 1000)
-    return json_response({"slept_ms": ms})
+@implementer(interfaces.IPushProducer)
+class Pace(asyncio.Event):
+    """Set while the client can take more."""
+
+    pauseProducing = asyncio.Event.clear
+    resumeProducing = stopProducing = asyncio.Event.set
 
 
-@app.route("/slow_api")
-async def slow_api(request: Request) -> Response:
-    count = integer(request, "calls", default=10, low=1, high=50)
-    ms = integer(request, "ms", default=1000, low=0, high=5000)
-    calls = [Deferred.fromCoroutine(call(request, number, ms)) for number in range(count)]
+async def send(file: AsyncGridOut, request: Request) -> None:
+    request.registerProducer(pace := Pace(), True)
+    pace.set()
     try:
-        results = await gatherResults(calls, consumeErrors=True).addTimeout(ms / 1000 + 5, reactor)
-    except FirstError as error:
+        async with file:
+            while chunk := await file.readchunk():
+                request.write(chunk)
+                await pace.wait()
+    finally:
+        if request.channel:  # the client is there
+            request.unregisterProducer()
+
+
+@app.route("/sleep", methods=["GET"])
+async def sleep(request: Request) -> bytes:
+    ms = Sleep.model_validate(query(request)).ms
+    await task.deferLater(reactor, ms / 1000)
+    return json(request, {"slept_ms": ms})
+
+
+@app.route("/slow_api", methods=["GET"])
+async def slow_api(request: Request) -> bytes:
+    wanted = SlowApi.model_validate(query(request))
+    calls = [Deferred.fromCoroutine(call(request, n, wanted.ms)) for n in range(wanted.calls)]
+    gathered = gatherResults(calls, consumeErrors=True)
+    try:
+        results = await gathered.addTimeout(wanted.ms / 1000 + 5, reactor, late)
+    except FirstError as first:
         for one in calls:
             one.cancel()
-        raise BadGateway(str(error)) from error
-    return json_response({"results": results})
+        if not request.channel:  # the client has left
+            raise CancelledError from first
+        if first.subFailure.check(*BREAKS):
+            raise BadGateway from first.subFailure.value
+        first.subFailure.raiseException()  # a fault of our own
+    return json(request, {"results": results})
 
 
 async def call(request: Request, number: int, ms: int) -> dict[str, Any]:
-    response = await treq.get(
-        settings.SLOW_API_URL,
-        params={"call": number, "ms": ms},
-        headers={"X-Request-Id": request.requestHeaders.getRawHeaders("X-Request-Id", [])},
-        allow_redirects=False,
-    )
-    result = await response.json()
-    if response.code == 200 and isinstance(result, dict):
+    url, params = str(settings.SLOW_API_URL), {"call": str(number), "ms": str(ms)}
+    headers = Headers({"X-Request-Id": request.requestHeaders.getRawHeaders("X-Request-Id", [])})
+    reply = await treq.get(url, params=params, headers=headers, pool=pool, allow_redirects=False)
+    body = await reply.content()  # of an error, too: it frees the connection
+    if reply.code == 200 and isinstance(result := orjson.loads(body), dict):
         return result
-    raise ValueError(f"the upstream answered {response.code}")
+    raise ValueError(f"{reply.code}, no JSON object")
 
 
-def integer(request: Request, name: str, *, default: int, low: int, high: int) -> int:
-    with suppress(ValueError):
-        value = int(request.args.get(name.encode(), [default])[0])
-        if low <= value <= high:
-            return value
-    raise BadRequest(f"{name} must be an integer from {low} to {high}")
+def late(result: object, seconds: float) -> NoReturn:
+    raise GatewayTimeout from TimeoutError(f"{seconds} s")

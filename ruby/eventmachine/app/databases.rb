@@ -1,13 +1,29 @@
+require 'connection_pool'
+require 'eventmachine'
+
 require_relative 'settings'
 
 Mongo::Logger.level = Logger::WARN
-MONGODB = Mongo::Client.new(Settings::MONGODB_URL, max_pool_size: Settings::MONGODB_POOL_SIZE,
-                                                   server_selection_timeout: 3)
-POSTGRESQL = ConnectionPool.new(size: Settings::DATABASE_POOL_SIZE) { PG.connect(Settings::DATABASE_URL) }
+url, options = Settings::MONGODB
+MONGODB = Mongo::Client.new(url, max_pool_size: Settings::MONGODB_POOL_SIZE, wait_queue_timeout: 3, connect_timeout: 2,
+                                 server_selection_timeout: 3, socket_timeout: 2, **options)
+POSTGRESQL = ConnectionPool.new(size: Settings::DATABASE_POOL_SIZE, timeout: 3) do
+  PG.connect(Settings::DATABASE_URL, connect_timeout: 3, options: '-c statement_timeout=4000')
+end
 EM.threadpool_size = Settings::MONGODB_POOL_SIZE + Settings::DATABASE_POOL_SIZE # both drivers block
+EM.add_shutdown_hook { MONGODB.close && POSTGRESQL.shutdown(&:close) }
 
 AGENTS = <<~SQL.freeze
   SELECT f.number, s.extension, s.context, s.state_interface,
          'offline' AS status, '-1' AS extension_status, '0' AS paused
     FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
 SQL
+
+def query(sql)
+  POSTGRESQL.with do |connection| # which may be broken, or still waiting
+    connection.reset unless connection.transaction_status == PG::PQTRANS_IDLE
+    connection.send_query(sql)
+    connection.block(4) || raise(PG::ConnectionBad, 'no answer within 4 s')
+    connection.get_last_result.to_a
+  end
+end

@@ -1,25 +1,37 @@
-# Answers errors with problem details (RFC 9457).
-module Problems
-  AWAY = [Mongo::Error::NoServerAvailable, Mongo::Error::SocketError, Mongo::Error::SocketTimeoutError,
-          PG::ConnectionBad, PG::UnableToSend, PG::AdminShutdown, Timeout::Error].freeze # the last from a pool in use
+require 'json'
+require 'logger'
+require 'rack'
 
-  def problem(status, **detail)
+require_relative 'databases'
+
+# Answers errors with problem details (RFC 9457), and logs the cause of each 5xx.
+module Problems
+  LOG = Logger.new($stderr)
+  MALFORMED = [JSON::ParserError, Rack::Utils::InvalidParameterError, Rack::Utils::ParameterTypeError,
+               Rack::QueryParser::ParamsTooDeepError].freeze
+  AWAY = [Mongo::Error::NoServerAvailable, Mongo::Error::SocketError, Mongo::Error::SocketTimeoutError,
+          PG::ConnectionBad, PG::UnableToSend, PG::OperatorIntervention, Timeout::Error].freeze # the last from a pool
+
+  def problem(status, headers = {}, **members)
     title = Rack::Utils::HTTP_STATUS_CODES[status]
-    body = { type: 'about:blank', title:, status:, **detail }
-    respond(JSON.generate(body), 'application/problem+json', status)
+    body = JSON.generate({ type: 'about:blank', title:, status:, **members })
+    respond(body, 'application/problem+json', status, headers)
   end
 
   def halt(...) = throw(:halt, problem(...))
 
-  def problems(env, &)
+  def problems(request, &)
     catch(:halt, &)
-  rescue Rack::Utils::InvalidParameterError, Rack::Utils::ParameterTypeError
+  rescue *MALFORMED
     problem(400)
   rescue *AWAY => e
-    env['rack.errors'].puts("#{env['PATH_INFO']}: #{e.class}: #{e.message}")
-    problem(503)
+    failure(request, 503, e.message.inspect)
   rescue StandardError => e
-    env['rack.errors'].puts(e.full_message(highlight: false))
-    problem(500)
+    failure(request, 500, "#{e.class}: #{e.message.inspect}\n\t#{e.backtrace.join("\n\t")}")
+  end
+
+  def failure(request, status, cause)
+    LOG.error("#{request.path.inspect}: #{cause}")
+    problem(status)
   end
 end

@@ -1,27 +1,34 @@
-require 'json'
-require 'net/http'
+require 'rack/test'
 require 'socket'
 
-Bundler.require(:default)
+require_relative '../app/views'
 
-Thin::Logging.silent = true
 Thread.new { EM.run }
 sleep 0.01 until EM.reactor_running?
 
-# Serves an application on a free port, and tells its URL.
-def serve(app)
-  port = TCPServer.open('127.0.0.1', 0) { |socket| socket.addr[1] }
-  started = Queue.new
-  EM.schedule { started << Thin::Server.new('127.0.0.1', port, app, signals: false).start }
-  started.pop
-  URI("http://127.0.0.1:#{port}/")
+CONFIG = Rack::Builder.parse_file('config.ru').first
+DATABASE = MONGODB.database
+
+# The application for Rack::Test, which knows nothing of responses that come later.
+APP = lambda do |env|
+  whole = Queue.new
+  respond = lambda do |(status, headers, body)|
+    chunks = []
+    body.each { |chunk| chunks << chunk }
+    finish = -> { whole << [status, headers, chunks] }
+    body.is_a?(Download) ? body.callback(&finish) : finish.call
+  end
+  env.update('async.callback' => respond, 'async.close' => EM::DefaultDeferrable.new)
+  EM.next_tick { CONFIG.call(env).then { |response| respond.call(response) unless response == Views::ASYNC } }
+  whole.pop
 end
 
-# Answers with the number of the call, and fails from number 3 on.
-upstream = lambda do |env|
-  call = Rack::Request.new(env).GET['call'].to_i
-  [call < 3 ? 200 : 500, {}, [JSON.generate(call:, id: env['HTTP_X_REQUEST_ID'])]]
+# A GridFS file without metadata, of three chunks, of which one may be missing. The block gets its name.
+def with_file(missing: nil)
+  bytes = 'a' * 2500
+  id = DATABASE.fs.upload_from_stream('spec', StringIO.new(bytes), chunk_size: 1000)
+  DATABASE['fs.chunks'].find(files_id: id, n: missing).delete_one if missing
+  yield 'spec', bytes
+ensure
+  DATABASE.fs.delete(id)
 end
-
-ENV['SLOW_API_URL'] = serve(upstream).to_s
-APP = serve(Rack::Builder.parse_file('config.ru').first)

@@ -1,85 +1,131 @@
 require 'spec_helper'
 
-RSpec.describe 'Views' do
-  let(:photo) { File.binread(File.join(Settings::FILES_DIR, 'photo.jpg')) }
+RSpec.describe Views do
+  include Rack::Test::Methods
 
-  def get(target, headers = {})
-    Net::HTTP.start(APP.host, APP.port) { |http| http.get(target, headers) }
-  end
+  def app = APP
 
-  def expect_problem(response, status, title)
-    expect(response).to have_attributes(code: status.to_s, content_type: 'application/problem+json')
-    problem = JSON.parse(response.body).except('detail')
-    expect(problem).to eq('type' => 'about:blank', 'title' => title, 'status' => status)
+  def post_note(text, headers = {}) = post('/notes', text, 'CONTENT_TYPE' => 'application/json', **headers)
+
+  def body = JSON.parse(last_response.body)
+
+  def expect_problem(status, title)
+    expect(last_response).to have_attributes(status:, content_type: 'application/problem+json')
+    expect(body.except('detail', 'errors')).to eq('type' => 'about:blank', 'title' => title, 'status' => status)
   end
 
   it 'answers text' do
-    expect(get('/index')).to have_attributes(code: '200', content_type: 'text/plain', body: 'Hello, World!')
+    get '/index'
+    expect(last_response).to have_attributes(content_type: 'text/plain; charset=utf-8', body: 'Hello, World!')
   end
 
   it 'answers JSON' do
-    response = get('/json')
-    expect(response).to have_attributes(content_type: 'application/json', body: '{"message":"Hello, World!"}')
+    get '/json'
+    expect(last_response).to have_attributes(content_type: 'application/json', body: '{"message":"Hello, World!"}')
   end
 
   it 'answers the document that was asked for' do
-    article = JSON.parse(get('/mongo?doc=big').body)
-    expect(article).to include('_id' => /\A\h{24}\z/, 'slug' => 'big')
+    { '/mongo' => 'small', '/mongo?doc=big' => 'big' }.each do |path, slug|
+      get path
+      expect(body).to include('_id' => /\A\h{24}\z/, 'slug' => slug)
+    end
+  end
+
+  it 'stores a note, which comes back as it was' do
+    note = { 'title' => '😀' * 200, 'text' => "Bread, salt, café\n\u0000" * 500 }
+    post_note(JSON.generate(note))
+    expect(last_response.status).to eq 201
+    id = body['_id']
+    created = last_response
+    expect(body).to eq('_id' => id, **note)
+    get created['Location']
+    expect(last_response.body).to eq created.body
+    expect(DATABASE[:notes].find(_id: BSON::ObjectId(id)).delete_one.n).to eq 1
+  end
+
+  it 'refuses what is no note, and stores nothing' do
+    count = DATABASE[:notes].count
+    bodies = ['', '{', 'null', '[]', '"config.ru"', '{"title":"a"}', '{"title":1,"text":""}', '{"title":"","text":""}',
+              %({"title":"#{'a' * 201}","text":""}), '{"title":"\ud800","text":""}', '{"title":"a\udc00","text":""}',
+              "{\"title\":\"\xFF\",\"text\":\"\"}"]
+    bodies.each do |text|
+      post_note(text)
+      expect_problem(400, 'Bad Request')
+    end
+    post_note(JSON.generate(title: 'large', text: 'a' * (2**20)))
+    expect_problem(413, 'Payload Too Large')
+    post_note('{"title":"a","text":""}', 'HTTP_TRANSFER_ENCODING' => 'chunked')
+    expect_problem(411, 'Length Required')
+    post_note('{"title":"a","text":""}', 'CONTENT_TYPE' => 'text/plain')
+    expect_problem(415, 'Unsupported Media Type')
+    expect(DATABASE[:notes].count).to eq count
   end
 
   it 'answers all agents by their number' do
-    agents = JSON.parse(get('/agents').body)
-    expect(agents.length).to eq 50
-    expect(agents).to eq(agents.sort_by { |agent| agent['number'] })
-    expect(agents.first).to include('status' => 'offline')
+    get '/agents'
+    expect(body.length).to eq 50
+    expect(body).to eq(body.sort_by { |agent| agent['number'] })
   end
 
-  %w[/files/photo.jpg /gridfs/photo.jpg].each do |path|
-    it "answers a file at #{path}" do
-      expect(get(path)).to have_attributes(code: '200', content_type: 'image/jpeg', body: photo)
+  it 'answers a file, and its head alone' do
+    photo = File.binread(File.join(Settings::FILES_DIR, 'photo.jpg'))
+    %w[/files/photo.jpg /gridfs/photo.jpg].each do |path|
+      { get: photo, head: '' }.each do |method, bytes|
+        send(method, path)
+        headers = { 'Content-Type' => 'image/jpeg', 'Content-Length' => photo.bytesize.to_s }
+        expect(last_response).to have_attributes(status: 200, body: bytes, headers: include(headers))
+      end
+    end
+  end
+
+  it 'answers a file without metadata' do
+    with_file do |name, bytes|
+      get "/gridfs/#{name}"
+      expect(last_response).to have_attributes(content_type: 'application/octet-stream', body: bytes)
+    end
+  end
+
+  it 'answers 500 for a file without its first chunk' do
+    with_file(missing: 0) do |name|
+      expect { get "/gridfs/#{name}" }.to output(/MissingFileChunk/).to_stderr_from_any_process
+      expect_problem(500, 'Internal Server Error')
     end
   end
 
   it 'answers after so many milliseconds' do
     start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-    expect(get('/sleep?ms=50').body).to eq '{"slept_ms":50}'
+    get '/sleep?ms=50'
+    expect(body).to eq('slept_ms' => 50)
     expect(Process.clock_gettime(Process::CLOCK_MONOTONIC) - start).to be >= 0.05
   end
 
-  it 'answers all results in order and passes the request ID on' do
-    results = JSON.parse(get('/slow_api?calls=3&ms=0', 'X-Request-Id' => 'mine').body)['results']
-    expect(results).to eq((0..2).map { |call| { 'call' => call, 'id' => 'mine' } })
-  end
-
-  it 'answers 502 where the upstream fails' do
-    expect_problem(get('/slow_api?calls=4&ms=0'), 502, 'Bad Gateway')
-  end
-
-  %w[/nothing /files/nothing.txt /files/..%2Fconfig.ru /gridfs/nothing.txt].each do |path|
-    it "answers 404 at #{path}" do
-      expect_problem(get(path), 404, 'Not Found')
+  it 'answers 400 for a parameter that is empty, no number or out of bounds' do
+    %w[/mongo?doc=huge /sleep?ms= /sleep?ms=soon /sleep?ms=-1 /sleep?ms=30001 /slow_api?calls=51 /sleep?ms=%ff
+       /sleep?ms[]=1].each do |target|
+      get target
+      expect_problem(400, 'Bad Request')
     end
   end
 
-  %w[/mongo?doc=huge /sleep?ms=soon /sleep?ms= /slow_api?calls=51].each do |target|
-    it "answers 400 at #{target}" do
-      expect_problem(get(target), 400, 'Bad Request')
+  it 'answers 404 where nothing is' do
+    %w[/ /nothing /index/ /files/nothing /files/..%2Fconfig.ru /gridfs/nothing /gridfs/%ff /notes/1
+       /notes/ffffffffffffffffffffffff].each do |path|
+      get path
+      expect_problem(404, 'Not Found')
+    end
+  end
+
+  it 'answers 405 for a method that is not meant, and names those that are' do
+    { '/index' => 'GET, HEAD', '/notes' => 'POST' }.each do |path, allowed|
+      delete path
+      expect_problem(405, 'Method Not Allowed')
+      expect(last_response['Allow']).to eq allowed
     end
   end
 
   it 'answers 500 where a query is wrong, and only the log says why' do
     stub_const('AGENTS', 'SELECT nothing')
-    expect { expect_problem(get('/agents'), 500, 'Internal Server Error') }
-      .to output(/PG::UndefinedColumn/).to_stderr_from_any_process
-  end
-
-  it 'answers 503 while a database is away' do
-    stub_const('MONGODB', Mongo::Client.new('mongodb://127.0.0.1:9/', server_selection_timeout: 0.1))
-    stub_const('POSTGRESQL', ConnectionPool.new { PG.connect('postgresql://127.0.0.1:9/') })
-    expect do
-      %w[/mongo /gridfs/photo.jpg /agents].each do |path|
-        expect_problem(get(path), 503, 'Service Unavailable')
-      end
-    end.to output.to_stderr_from_any_process
+    expect { get '/agents' }.to output(/PG::UndefinedColumn/).to_stderr_from_any_process
+    expect_problem(500, 'Internal Server Error')
   end
 end

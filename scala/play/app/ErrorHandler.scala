@@ -1,8 +1,10 @@
 import java.sql.{SQLException, SQLTransientConnectionException}
+import java.util.concurrent.TimeoutException
 
 import scala.concurrent.Future
 
 import controllers.Problem
+import org.apache.pekko.http.scaladsl.model.EntityStreamException
 import play.api.Logging
 import play.api.http.HttpErrorHandler
 import play.api.http.Status._
@@ -12,26 +14,24 @@ import reactivemongo.core.errors.{DatabaseException, ReactiveMongoException}
 class ErrorHandler extends HttpErrorHandler with Logging {
 
   def onClientError(request: RequestHeader, status: Int, message: String): Future[Result] =
-    Future.successful {
-      if (status == BAD_REQUEST) Problem(status, message) else Problem(status)
-    }
+    Future.successful(if (status == BAD_REQUEST) Problem(status, "detail" -> message) else Problem(status))
 
   def onServerError(request: RequestHeader, error: Throwable): Future[Result] =
-    Future.successful {
-      if (isAway(error)) {
-        logger.error(s"${request.path}: ${error.getMessage}")
-        Problem(SERVICE_UNAVAILABLE)
-      } else {
-        logger.error(request.path, error)
-        Problem(INTERNAL_SERVER_ERROR)
-      }
+    if (isAway(error)) {
+      logger.error(s"${request.uri}: $error")
+      Future.successful(Problem(SERVICE_UNAVAILABLE))
+    } else if (error.isInstanceOf[EntityStreamException]) {
+      onClientError(request, BAD_REQUEST, "the body breaks off")
+    } else {
+      logger.error(request.uri, error)
+      Future.successful(Problem(INTERNAL_SERVER_ERROR))
     }
 
-  /** Whether a database is away: SQL states 08 and 57P are lost connections and shutdowns. */
+  /** Whether a database cannot be reached, is stopping, has no connection left, or is late. */
   private def isAway(error: Throwable) = error match {
-    case _: DatabaseException => false // MongoDB's own answer
-    case _: ReactiveMongoException | _: SQLTransientConnectionException => true
-    case error: SQLException => Option(error.getSQLState).exists(_.matches("(08|57P).*"))
+    case error: DatabaseException => error.code.exists(Set(91, 11600, 11602)) // MongoDB is stopping
+    case _: ReactiveMongoException | _: TimeoutException | _: SQLTransientConnectionException => true
+    case error: SQLException => Option(error.getSQLState).exists(_.matches("08...|53300|57P0."))
     case _                   => false
   }
 }

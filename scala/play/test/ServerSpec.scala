@@ -2,24 +2,16 @@ import java.nio.file.Files
 
 import scala.concurrent.Future
 
-import models.Settings
-import org.scalatestplus.play.PlaySpec
-import org.scalatestplus.play.guice.GuiceOneAppPerSuite
-import play.api.{Application, Environment, Mode}
-import play.api.ApplicationLoader.Context
+import play.api.{Application, Mode}
 import play.api.http.HttpErrorHandler
 import play.api.libs.json.{JsObject, Json}
 import play.api.mvc.{Result, Results}
 import play.api.test.FakeRequest
 import play.api.test.Helpers._
 import play.core.server.{Server, ServerConfig}
+import reactivemongo.api.bson.{BSONDocument, BSONObjectID}
 
-class ServerSpec extends PlaySpec with GuiceOneAppPerSuite {
-
-  override def fakeApplication(): Application = load()
-
-  private def load(settings: (String, String)*): Application =
-    new Loader().load(Context.create(Environment.simple(), settings.toMap))
+class ServerSpec extends Loaded {
 
   /** Answers as the server does: with its error handler where an action fails. */
   private def get(path: String, app: Application = app, id: String = "mine"): Future[Result] = {
@@ -30,10 +22,18 @@ class ServerSpec extends PlaySpec with GuiceOneAppPerSuite {
     )
   }
 
+  private def post(body: String, app: Application = app): Future[Result] = {
+    val request = FakeRequest(POST, "/notes").withHeaders(CONTENT_TYPE -> "application/json")
+    val handler = app.injector.instanceOf[HttpErrorHandler]
+    route(app, request, body).get.recoverWith(handler.onServerError(request, _))(
+      app.materializer.executionContext
+    )
+  }
+
   private def mustBeProblem(result: Future[Result], code: Int, title: String) = {
     status(result) mustBe code
     contentType(result) mustBe Some("application/problem+json")
-    contentAsJson(result).as[JsObject] - "detail" mustBe
+    contentAsJson(result).as[JsObject] - "detail" - "errors" mustBe
       Json.obj("type" -> "about:blank", "title" -> title, "status" -> code)
   }
 
@@ -78,6 +78,30 @@ class ServerSpec extends PlaySpec with GuiceOneAppPerSuite {
       (article \ "slug").as[String] mustBe "big"
     }
 
+    "store a note once, and return it as it was" in {
+      val note =
+        Json.obj("title" -> "😀a".repeat(100), "text" -> "Bread, salt, café\n\u0000".repeat(500))
+      val created = post(note.toString)
+      status(created) mustBe CREATED
+      val id = (contentAsJson(created) \ "_id").as[String]
+      contentAsJson(created) mustBe Json.obj("_id" -> id) ++ note
+      header(LOCATION, created) mustBe Some(s"/notes/$id")
+      contentAsString(get(s"/notes/$id")) mustBe contentAsString(created)
+      val stored = BSONDocument("_id" -> BSONObjectID.parse(id).get)
+      count("notes", stored) mustBe 1
+      delete("notes", stored)
+    }
+
+    "refuse and not store what is no note" in {
+      val before = count("notes", BSONDocument())
+      val bad = Seq("", "{", "null", "[]", """{"title":"a"}""", """{"title":1,"text":""}""")
+      val title = Seq("", "a" * 201, "\\ud800").map(title => s"""{"title":"$title","text":""}""")
+      for (body <- bad ++ title :+ s"""{"title":"a","text":"${"😀" * 10001}"}""")
+        mustBeProblem(post(body), BAD_REQUEST, "Bad Request")
+      status(post(s"""{"title":"a","text":"${"a" * (1 << 20)}"}""")) mustBe REQUEST_ENTITY_TOO_LARGE
+      count("notes", BSONDocument()) mustBe before
+    }
+
     "answer all agents by their number" in {
       val agents = contentAsJson(get("/agents")).as[Seq[JsObject]]
       agents must have size 50
@@ -86,13 +110,18 @@ class ServerSpec extends PlaySpec with GuiceOneAppPerSuite {
     }
 
     "answer files, from the disk and from GridFS" in {
-      val folder = app.injector.instanceOf[Settings].filesDir
       for (path <- Seq("/files/photo.jpg", "/gridfs/photo.jpg")) {
         val result = get(path)
         contentType(result) mustBe Some("image/jpeg")
         contentAsBytes(result)(defaultAwaitTimeout, app.materializer).toArray mustBe
           Files.readAllBytes(folder.resolve("photo.jpg"))
       }
+    }
+
+    "answer a part of a file, or all of it if the client has another version" in {
+      val range = FakeRequest(GET, "/files/photo.jpg").withHeaders(RANGE -> "bytes=20-29")
+      status(route(app, range).get) mustBe PARTIAL_CONTENT
+      status(route(app, range.withHeaders(IF_RANGE -> "\"other\"")).get) mustBe OK
     }
 
     "answer after so many milliseconds" in {
@@ -112,7 +141,8 @@ class ServerSpec extends PlaySpec with GuiceOneAppPerSuite {
 
     "not find what is not there" in {
       val escape = "/files/..%2F..%2Fetc%2Fpasswd"
-      for (path <- Seq("/nothing", "/files/nothing.txt", escape, "/gridfs/nothing.txt"))
+      val notes = Seq("/notes/1", "/notes/" + "f" * 24)
+      for (path <- Seq("/nothing", "/files/nothing.txt", escape, "/gridfs/nothing.txt") ++ notes)
         mustBeProblem(get(path), NOT_FOUND, "Not Found")
     }
 
@@ -128,8 +158,9 @@ class ServerSpec extends PlaySpec with GuiceOneAppPerSuite {
         "database.url" -> "postgresql://refservers@127.0.0.1:1/refservers"
       )
       running(app) {
-        for (path <- Seq("/mongo", "/agents"))
-          mustBeProblem(get(path, app), SERVICE_UNAVAILABLE, "Service Unavailable")
+        val note = """{"title":"away","text":""}"""
+        for (answer <- Seq(get("/mongo", app), get("/agents", app), post(note, app)))
+          mustBeProblem(answer, SERVICE_UNAVAILABLE, "Service Unavailable")
       }
     }
 

@@ -8,11 +8,8 @@ import models.AgentRepository
 import play.api.libs.json.Json
 import play.api.mvc._
 
-class AgentController @Inject() (cc: ControllerComponents, repository: AgentRepository)(implicit
-    ec: ExecutionContext
-) extends AbstractController(cc) {
+class AgentController @Inject() (repository: AgentRepository)(implicit ec: ExecutionContext)
+    extends InjectedController {
 
-  def agents: Action[AnyContent] = Action.async {
-    repository.list().map(agents => Ok(Json.toJson(agents)))
-  }
+  def agents: Action[AnyContent] = Action.async(repository.list().map(agents => Ok(Json.toJson(agents))))
 }

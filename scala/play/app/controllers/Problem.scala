@@ -1,18 +1,15 @@
 package controllers
 
-import org.apache.pekko.http.scaladsl.model.StatusCode
-import play.api.libs.json.{JsObject, Json}
+import org.apache.pekko.http.scaladsl.model.StatusCodes
+import play.api.libs.json.Json
+import play.api.libs.json.Json.JsValueWrapper
 import play.api.mvc.{Result, Results}
 
 /** Problem details (RFC 9457). */
 object Problem {
-  def apply(status: Int): Result = result(status, Json.obj())
-
-  def apply(status: Int, detail: String): Result = result(status, Json.obj("detail" -> detail))
-
-  private def result(status: Int, more: JsObject) = {
-    val title = StatusCode.int2StatusCode(status).reason
+  def apply(status: Int, more: (String, JsValueWrapper)*): Result = {
+    val title = StatusCodes.getForKey(status).fold("")(_.reason)
     val problem = Json.obj("type" -> "about:blank", "title" -> title, "status" -> status)
-    Results.Status(status)(problem ++ more).as("application/problem+json")
+    Results.Status(status)(problem ++ Json.obj(more: _*)).as("application/problem+json")
   }
 }

@@ -6,8 +6,9 @@ import java.nio.file.{Files, Path}
 import scala.concurrent.Await
 import scala.concurrent.ExecutionContext.Implicits.global
 import scala.concurrent.duration._
-import scala.util.Try
+import scala.util.{Failure, Try}
 
+import org.postgresql.Driver
 import play.api.Configuration
 import play.utils.UriEncoding.decodePathSegment
 import reactivemongo.api.MongoConnection
@@ -15,40 +16,52 @@ import reactivemongo.api.MongoConnection
 /** What conf/application.conf takes from the environment. */
 class Settings(configuration: Configuration) {
 
-  val filesDir: Path = get("files.dir", "FILES_DIR", "a folder") { folder =>
+  lazy val filesDir: Path = get("files.dir", "FILES_DIR", "a folder") { folder =>
     Some(Path.of(folder).toRealPath()).filter(Files.isDirectory(_))
   }
 
-  val slowApiUrl: String = get("slow-api.url", "SLOW_API_URL", "an HTTP URL") { url =>
+  lazy val slowApiUrl: String = get("slow-api.url", "SLOW_API_URL", "an HTTP URL") { url =>
     Some(url).filter(url => Seq("http", "https").contains(new URI(url).getScheme))
   }
 
-  private val mongodbUrl = get("mongodb.url", "MONGODB_URL", "a URL of a MongoDB database") { url =>
+  private lazy val port = number("play.server.http.port", "PORT", most = 65535)
+
+  private lazy val mongodb = get("mongodb.url", "MONGODB_URL", "a URL of a MongoDB database") { url =>
     Await.result(MongoConnection.fromStringWithDB(url), 10.seconds)
     Some(if (url.contains('?')) s"$url&" else s"$url?")
   }
-  private val mongodbOptions = configuration.get[String]("mongodb.options")
-  private val channels = get("mongodb.pool-size", "MONGODB_POOL_SIZE", "a number")(_.toIntOption)
+  private lazy val channels = number("mongodb.pool-size", "MONGODB_POOL_SIZE")
 
   // JDBC takes no user before the host
   private val PostgresqlUrl = "postgres(?:ql)?://(?:([^:@/]*)(?::([^@/]*))?@)?(.+)".r
-  private val (jdbcUrl, user, password) = get("database.url", "DATABASE_URL", "a PostgreSQL URL") {
-    case PostgresqlUrl(user, password, rest) =>
-      def decoded(text: String) = Option(text).map(decodePathSegment(_, "UTF-8")).orNull
-      Some((s"jdbc:postgresql://$rest", decoded(user), decoded(password)))
-    case _ => None
-  }
-  private val connections =
-    get("database.pool-size", "DATABASE_POOL_SIZE", "a number")(_.toIntOption)
+  private lazy val (jdbc, user, password) =
+    get("database.url", "DATABASE_URL", "a PostgreSQL URL") {
+      case PostgresqlUrl(user, password, rest) =>
+        def decoded(text: String) = Option(text).map(decodePathSegment(_, "UTF-8")).orNull
+        val url = s"jdbc:postgresql://$rest"
+        Option(Driver.parseURL(url, null)).map(_ => (url, decoded(user), decoded(password)))
+      case _ => None
+    }
+  private lazy val connections = number("database.pool-size", "DATABASE_POOL_SIZE")
 
-  /** The settings of the modules for MongoDB and PostgreSQL. */
-  val modules: Map[String, Any] = Map(
-    "mongodb.uri" -> s"$mongodbUrl$mongodbOptions&rm.nbChannelsPerNode=$channels",
-    "db.default.url" -> jdbcUrl,
+  /** All that is wrong. */
+  def faults: Seq[String] = {
+    val pools = Seq(Try(channels), Try(connections))
+    (Seq(Try(port), Try(mongodb), Try(jdbc), Try(filesDir), Try(slowApiUrl)) ++ pools)
+      .collect { case Failure(fault) => fault.getMessage }
+  }
+
+  /** The settings of Play's modules. */
+  def modules: Map[String, Any] = Map(
+    "mongodb.uri" -> (mongodb + configuration.get[Seq[String]]("mongodb.options").mkString("&")),
+    "db.default.url" -> jdbc,
     "db.default.username" -> user,
     "db.default.password" -> password,
     "db.default.hikaricp.maximumPoolSize" -> connections
   )
+
+  private def number(path: String, name: String, most: Int = Int.MaxValue) =
+    get(path, name, s"a number from 1 to $most")(_.toIntOption.filter(1 to most contains _))
 
   private def get[A](path: String, name: String, kind: String)(parse: String => Option[A]): A =
     Try(parse(configuration.get[String](path))).toOption.flatten

@@ -1,0 +1,37 @@
+"""Twisted's own TestCase, run by pytest on the reactor that the server installs, too."""
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from gridfs import GridFSBucket
+from pymongo import MongoClient
+from pymongo.database import Database
+from twisted.internet import asyncioreactor
+
+from app.settings import settings
+
+asyncioreactor.install()
+
+
+@pytest.fixture
+def unused_tcp_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def database() -> Iterator[Database[dict[str, Any]]]:
+    with MongoClient[dict[str, Any]](settings.MONGODB_URL) as client:
+        yield client.get_default_database("refservers")
+
+
+@pytest.fixture
+def bare_file(database: Database[dict[str, Any]]) -> Iterator[str]:
+    """The name of a GridFS file of three chunks, stored without metadata."""
+    bucket = GridFSBucket(database, chunk_size_bytes=100_000)
+    file_id = bucket.upload_from_stream("tests-bare", b"a" * 300_000)
+    yield "tests-bare"
+    bucket.delete(file_id)
