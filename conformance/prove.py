@@ -34,15 +34,9 @@ TargetOrUrl = Target | str  # a deployment to start, or the address of a running
 class Proof:
     """The suite on several servers; ``verdicts`` grows as they finish."""
 
-    def __init__(
-        self, options: Sequence[str] = (), *, record: bool = False, trial: bool = False
-    ) -> None:
-        """Take pytest's options, and whether to record observed behaviours.
-
-        In a trial, servers are changed copies of this repository's: answers are compared with the
-        records in their folders and may differ, and no verdict is kept.
-        """
-        self.options, self.recording, self.trial = list(options), record, trial
+    def __init__(self, options: Sequence[str] = (), *, record: bool = False) -> None:
+        """Take pytest's options, and whether to record observed behaviours."""
+        self.options, self.recording = list(options), record
         self.verdicts: list[Verdict] = []
 
     def run(self, subjects: Sequence[TargetOrUrl], jobs: int = JOBS) -> list[Verdict]:
@@ -51,7 +45,7 @@ class Proof:
         Verdicts on deployments are kept, unless options leave checks out. Ctrl-C stops running
         examinations; ``verdicts`` then has the results so far.
         """
-        self.verdicts = [_empty(subject, trial=self.trial) for subject in subjects]
+        self.verdicts = [_empty(subject) for subject in subjects]
         with (
             progress_bar() as bar,
             scratch("reports") as logs,
@@ -122,10 +116,9 @@ class Proof:
             self._compare(subject, examination)
             if examination.has_ended:
                 return
-        if isinstance(subject, Target) and whole and not self.trial:
+        if isinstance(subject, Target) and whole:
             keep(subject, verdict)
-        passed = verdict.conforms if self.trial else verdict.passed
-        outcome, style = ("passed", "green") if passed else ("FAILED", "red")
+        outcome, style = ("passed", "green") if verdict.passed else ("FAILED", "red")
         took = time.monotonic() - began
         console.print(f"{outcome}  {verdict.target}  {took:.0f} s", style=style)
 
@@ -151,12 +144,11 @@ def prove(subjects: Sequence[TargetOrUrl]) -> list[Verdict]:
     return Proof().run(subjects)
 
 
-def _empty(subject: TargetOrUrl, *, trial: bool) -> Verdict:
+def _empty(subject: TargetOrUrl) -> Verdict:
     if not isinstance(subject, Target):
         return Verdict(subject, subject, compared=False)
-    compared = trial or subject.server.is_in(ROOT) or records.find(subject) is not None
-    called = subject.name if trial else subject.called  # a trial's folder is gone at its end
-    return Verdict(subject.name, called, compared=compared)
+    compared = subject.server.is_in(ROOT) or records.find(subject) is not None
+    return Verdict(subject.name, subject.called, compared=compared)
 
 
 def _place(subject: TargetOrUrl) -> tuple[float, bool]:

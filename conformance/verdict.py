@@ -81,15 +81,11 @@ class Verdict:
         return [check for check in self.checks if check.outcome == "failed"]
 
     @property
-    def conforms(self) -> bool:
-        """Whether the suite completed and every check passed, whatever the behaviours."""
-        wrong = self.error or self.failures or (self.compared and self.unanswered)
-        return bool(self.checks and self.finished) and not wrong
-
-    @property
     def passed(self) -> bool:
-        """Whether it conforms, and behaves as recorded."""
-        return self.conforms and not self.changes and not (self.compared and self.unrecorded)
+        """Whether the suite completed, every check passed, and it behaves as recorded."""
+        wrong = self.error or self.failures or not (self.checks and self.finished)
+        unsure = self.compared and (self.unanswered or self.unrecorded)
+        return not (wrong or unsure or self.changes)
 
     @property
     def doubtful(self) -> list[str]:

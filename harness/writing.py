@@ -1,6 +1,5 @@
 """Writes files atomically."""
 
-import errno
 import os
 import stat
 import tempfile
@@ -25,10 +24,3 @@ def write_whole(path: Path, content: str | bytes) -> None:
     finally:
         if draft:
             draft.unlink(missing_ok=True)
-
-
-def prepare_file(path: Path) -> None:
-    """Create the parent folder of a file to write; refuses a path that is a folder."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    path.parent.mkdir(parents=True, exist_ok=True)

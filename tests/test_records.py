@@ -22,7 +22,7 @@ def record(deployment: str) -> None:
 def test_deployments_recorded_at_once_all_stay(kind: str, tmp_path: Path) -> None:
     folder = tmp_path / "flask"
     folder.mkdir()
-    for file in ("server.toml", "requirements.in", "requirements.txt"):
+    for file in ("server.toml", "pyproject.toml", "requirements.txt"):
         shutil.copy(find_target("flask").server.folder / file, folder)
     targets = find_targets([str(folder)])
     pool: Executor = ThreadPoolExecutor(len(targets))
