@@ -60,15 +60,8 @@ def _python(folder: Path) -> dict[str, str]:
 
 
 def _direct_python(folder: Path) -> dict[str, str]:
-    if (project := folder / "pyproject.toml").is_file():
-        lines = tomllib.loads(project.read_text())["project"]["dependencies"]
-    else:
-        lines = (folder / "requirements.in").read_text().splitlines()
-    wanted = {
-        re.split(r"[^A-Za-z0-9._-]", line.strip())[0].lower().replace("_", "-")
-        for line in lines
-        if line.strip() and not line.startswith(("#", "-"))
-    }
+    lines = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["dependencies"]
+    wanted = {re.split(r"[^A-Za-z0-9._-]", line)[0].lower().replace("_", "-") for line in lines}
     return {name: one for name, one in _python(folder).items() if name.lower() in wanted}
 
 

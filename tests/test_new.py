@@ -21,7 +21,7 @@ CONTRACT = {
     *("DATABASE_URL", "DATABASE_POOL_SIZE", "FILES_DIR", "SLOW_API_URL"),
 }
 SOURCED = "set -a; . ./.env; set +a"  # in the READMEs of servers that do not read .env themselves
-NO_DEFAULT = {"FILES_DIR", "SLOW_API_URL", "APPLICATION_SECRET", "LC_ALL"}
+NO_DEFAULT = {"FILES_DIR", "SLOW_API_URL", "APPLICATION_SECRET", "LC_ALL", "ALLOWED_HOSTS"}
 
 each_server = pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
 

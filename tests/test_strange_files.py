@@ -29,7 +29,7 @@ def strange(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
     """A copy of Tornado's server with strange files of its own."""
     folder = tmp_path / "strange"
     shutil.copytree(find_target("tornado").server.folder / "app", folder / "app")
-    for file in ("server.toml", "requirements.in"):
+    for file in ("server.toml", "pyproject.toml"):
         shutil.copy(find_target("tornado").server.folder / file, folder)
     (folder / "README.md").write_bytes(b"# Strange, caf\xe9\n")
     (folder / "requirements.txt").write_bytes(b"# caf\xe9\ntornado==1\n")
