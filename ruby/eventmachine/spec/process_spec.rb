@@ -71,7 +71,8 @@ RSpec.describe 'The process' do # as a user starts it
     print = "require '#{Dir.pwd}/app/settings'; p Settings::PORT, Settings::MONGODB"
     options = { database: 'theirs', user: 'me', password: 'p@ss', replica_set: 'rs0' }
     output, input = IO.pipe
-    system({ 'MONGODB_URL' => nil, 'PORT' => '2' }, 'ruby', '-e', print, out: input, chdir: @folder)
+    settings = { 'MONGODB_URL' => nil, 'PORT' => '2', 'FILES_DIR' => File.expand_path(Settings::FILES_DIR) }
+    system(settings, 'ruby', '-e', print, out: input, chdir: @folder)
     input.close
     expect(output.read).to eq "2\n#{['mongodb://one,two:27018/?ssl=true', options]}\n"
   end
