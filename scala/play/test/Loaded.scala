@@ -15,8 +15,10 @@ trait Loaded extends PlaySpec with GuiceOneAppPerSuite {
 
   override def fakeApplication(): Application = load()
 
-  protected def load(settings: (String, String)*): Application =
+  protected def load(settings: (String, String)*): Application = {
+    Main.readDotenv()
     new Loader().load(Context.create(Environment.simple(), settings.toMap))
+  }
 
   protected def folder: Path = app.injector.instanceOf[Settings].filesDir
   protected def mongo: Mongo = app.injector.instanceOf[Mongo]
