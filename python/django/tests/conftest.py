@@ -1,5 +1,6 @@
 import socket
 from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -34,6 +35,7 @@ def port() -> int:
 def bare_file() -> Iterator[str]:
     """The name of a GridFS file of three chunks, stored without metadata."""
     bucket = GridFSBucket(mongodb, chunk_size_bytes=100_000)
-    file_id = bucket.upload_from_stream("tests-bare", b"a" * 300_000)
-    yield "tests-bare"
+    name = f"tests-{uuid4()}"
+    file_id = bucket.upload_from_stream(name, b"a" * 300_000)
+    yield name
     bucket.delete(file_id)

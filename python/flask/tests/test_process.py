@@ -157,7 +157,7 @@ def test_requests(
         for file_name in ("../server.toml", "..%2Fserver.toml", "%2Fetc%2Fpasswd"):
             assert server.send("GET", f"/files/{file_name}")[0] == 404
 
-        file = database.fs.files.find_one({"filename": "tests-bare"}) or {}
+        file = database.fs.files.find_one({"filename": bare_file}) or {}
         database.fs.chunks.delete_one({"files_id": file["_id"], "n": 1})
         with pytest.raises(http.client.IncompleteRead) as cut:
             server.send("GET", f"/gridfs/{bare_file}")

@@ -4,6 +4,7 @@ monkey.patch_all()
 
 import socket
 from collections.abc import Callable, Iterator
+from uuid import uuid4
 
 import pytest
 from gevent.pywsgi import WSGIServer
@@ -53,6 +54,7 @@ def unused_tcp_port() -> int:
 def bare_file() -> Iterator[str]:
     """The name of a GridFS file of three chunks, stored without metadata."""
     bucket = GridFSBucket(mongodb, chunk_size_bytes=100_000)
-    file_id = bucket.upload_from_stream("tests-bare", b"a" * 300_000)
-    yield "tests-bare"
+    name = f"tests-{uuid4()}"
+    file_id = bucket.upload_from_stream(name, b"a" * 300_000)
+    yield name
     bucket.delete(file_id)

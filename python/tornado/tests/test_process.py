@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import pytest
 from bson import ObjectId
@@ -137,7 +138,7 @@ def test_requests(
         for name in ("../server.toml", "..%2Fserver.toml", "%2Fetc%2Fpasswd"):
             assert server.send("GET", f"/files/{name}")[0] in (403, 404)
 
-        file = database.fs.files.find_one({"filename": "tests/bare"}) or {}
+        file = database.fs.files.find_one({"filename": unquote(bare_file)}) or {}
         database.fs.chunks.delete_one({"files_id": file["_id"], "n": 1})
         with pytest.raises(http.client.IncompleteRead) as cut:
             server.send("GET", f"/gridfs/{bare_file}")

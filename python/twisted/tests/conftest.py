@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from gridfs import GridFSBucket
@@ -32,6 +33,7 @@ def database() -> Iterator[Database[dict[str, Any]]]:
 def bare_file(database: Database[dict[str, Any]]) -> Iterator[str]:
     """The name of a GridFS file of three chunks, stored without metadata."""
     bucket = GridFSBucket(database, chunk_size_bytes=100_000)
-    file_id = bucket.upload_from_stream("tests-bare", b"a" * 300_000)
-    yield "tests-bare"
+    name = f"tests-{uuid4()}"
+    file_id = bucket.upload_from_stream(name, b"a" * 300_000)
+    yield name
     bucket.delete(file_id)

@@ -3,6 +3,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
 import asyncpg
 import treq
@@ -171,21 +172,23 @@ class ViewsTest(TestCase):
         with GridFSBucket(self.database).open_download_stream_by_name("photo.jpg") as stored:
             self.assertEqual(await response.content(), stored.read())
 
-    def store(self, name: str, size: int) -> None:
-        """Store a GridFS file without metadata until the end of the test."""
+    def store(self, size: int) -> str:
+        """Store a GridFS file without metadata until the end of the test, and return its name."""
         bucket = GridFSBucket(self.database)
+        name = f"tests-{uuid4()}"
         self.addCleanup(bucket.delete, bucket.upload_from_stream(name, b"a" * size))
+        return name
 
     async def test_gridfs_without_metadata(self) -> None:
-        self.store("tests-bare", 300_000)
-        response = await self.get("/gridfs/tests-bare")
+        name = self.store(300_000)
+        response = await self.get(f"/gridfs/{name}")
         self.assert_is(response, 200, "application/octet-stream")
         self.assertEqual(await response.content(), b"a" * 300_000)
 
     async def test_gridfs_waits_for_its_client(self) -> None:
-        self.store("tests-slow", 600_000)
+        name = self.store(600_000)
         bucket = AsyncGridFSBucket(mongodb)
-        file = await as_deferred(bucket.open_download_stream_by_name("tests-slow"))
+        file = await as_deferred(bucket.open_download_stream_by_name(name))
         request: Any = SlowClient()
         sent = as_deferred(views.send(file, request))
         for written in (1, 2, 3):

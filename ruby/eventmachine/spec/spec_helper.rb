@@ -1,4 +1,5 @@
 require 'rack/test'
+require 'securerandom'
 require 'socket'
 
 require_relative '../app/views'
@@ -26,9 +27,10 @@ end
 # A GridFS file without metadata, of three chunks, of which one may be missing. The block gets its name.
 def with_file(missing: nil)
   bytes = 'a' * 2500
-  id = DATABASE.fs.upload_from_stream('spec', StringIO.new(bytes), chunk_size: 1000)
+  name = "spec-#{SecureRandom.uuid}"
+  id = DATABASE.fs.upload_from_stream(name, StringIO.new(bytes), chunk_size: 1000)
   DATABASE['fs.chunks'].find(files_id: id, n: missing).delete_one if missing
-  yield 'spec', bytes
+  yield name, bytes
 ensure
   DATABASE.fs.delete(id)
 end
