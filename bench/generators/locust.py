@@ -85,7 +85,7 @@ def program() -> list[str]:
 
 
 def worker_commands(hosts: Sequence[str], threads: int) -> dict[str, str]:
-    """The command for each host, in a shell: one load after another, until minutes after the last."""
+    """The command for each host, in a shell; it ends some minutes after the last load."""
     return {
         host: f"while uvx locust@{version()} {' '.join(worker_options(host, threads))}; do :; done"
         for host in hosts
