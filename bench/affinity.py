@@ -15,30 +15,28 @@ Role = Literal["server", "database", "load"]
 Cores = Mapping[str, Sequence[int]]
 """The cores of each role; a role that is missing runs on all."""
 ROLES: tuple[Role, ...] = get_args(Role)
-FORM = re.compile(rf"({'|'.join(ROLES)})=(\S+)")
+_FORM = re.compile(rf"({'|'.join(ROLES)})=(\S+)")
 _ENOUGH = 4
 """The fewest cores that are divided among the roles by default."""
 
 
-def chosen(text: str | None, *, sources: bool) -> dict[str, list[int]]:
+def chosen(parts: Sequence[str], *, sources: bool) -> dict[str, list[int]]:
     """The cores that ``--cpus`` sets, or the default; empty if nothing is pinned."""
-    if text is None:
+    if not parts:
         return default(available(), sources=sources)
-    return {} if text == "none" else parse(text)
+    return {} if list(parts) == ["none"] else parse(parts)
 
 
-def parse(text: str) -> dict[str, list[int]]:
-    """``server=0-2 load=3``, with the cores as in taskset(1)."""
+def parse(parts: Sequence[str]) -> dict[str, list[int]]:
+    """``server=0-2`` and ``load=3``, with the cores as in taskset(1)."""
     found: dict[str, list[int]] = {}
-    for part in text.split():
-        form = FORM.fullmatch(part)
+    for part in parts:
+        form = _FORM.fullmatch(part)
         if not form:
-            raise UsageError(f"--cpus: {part!r} is not of the form 'server=0-2 load=3', or none")
+            raise UsageError(f"--cpus: {part!r} is not of the form server=0-2, or none")
         if form[1] in found:
             raise UsageError(f"--cpus: {form[1]} is set twice")
         found[form[1]] = _cores(form[2])
-    if not found:
-        raise UsageError("--cpus: give cores, such as 'server=0-2 load=3', or none")
     return found
 
 

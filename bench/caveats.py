@@ -46,7 +46,9 @@ def _elsewhere(run: Run) -> list[str]:
                 "each turn, and its settings and versions are not known"
             )
         if server.address and any(one.cpu.server is None for one in run.measurements):
-            found.append(f"the CPU time and memory of {name} could not be read on its machine")
+            found.append(
+                f"the CPU time and memory of {name} are unknown: it ran on another machine"
+            )
     return found
 
 

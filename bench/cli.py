@@ -4,7 +4,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -15,16 +15,15 @@ from rich.text import Text
 
 import spec
 from bench import images, machine
-from bench.affinity import FORM, chosen
+from bench.affinity import chosen
 from bench.caveats import caveats, placement
 from bench.conditions import show_conditions
+from bench.elsewhere import Elsewhere, require_one
 from bench.generators import prepare as prepare_generator
-from bench.hosts.server import Elsewhere, elsewhere
-from bench.hosts.target import require_one
-from bench.hosts.workers import workers_on
+from bench.generators.locust import worker_commands
 from bench.measure import RunContext
 from bench.plan import Turn
-from bench.result import RESULTS, Run, find, path_of, read, write
+from bench.result import RESULTS, Run, find, path_of, read, readable, write
 from bench.run import measure_all, require_conformance_at, require_unchanged, serving, start
 from bench.summary import show
 from bench.words import at_level
@@ -59,15 +58,19 @@ _SILENCE = 60.0
 @click.option("--seed", type=click.IntRange(0), help="Of the order of turns; random by default.")
 @click.option(
     "--cpus",
-    metavar="ROLE=CORES...",
-    help="Cores of server, database and load: server=0-2 load=3; or none.",
+    multiple=True,
+    metavar="ROLE=CORES",
+    help="Cores of the server, database or load, for example server=0-2; or none.",
 )
 @click.option("--images", "image_count", type=int, help="Number of generated images.")
 @click.option(
     "--case", "cases", multiple=True, help="Settings, for example 'WORKERS=4 THREADS=50'."
 )
-@click.option("--workers", metavar="HOST,…", help="Machines that generate the load, over ssh.")
-@click.option("--by-hand", is_flag=True, help="Print the commands for --workers instead of ssh.")
+@click.option(
+    "--workers",
+    metavar="HOST,…",
+    help="Machines that generate the load, each with a command that is printed.",
+)
 @click.option(
     "--target",
     "address",
@@ -85,9 +88,8 @@ def main(
     cases: tuple[str, ...],
     image_count: int | None,
     seed: int | None,
-    cpus: str | None,
+    cpus: tuple[str, ...],
     workers: str | None,
-    by_hand: bool,
     address: str | None,
     resume: str | None,
     to_json: bool,
@@ -105,7 +107,6 @@ def main(
     if bool(workload) == bool(resume):
         raise UsageError("give a WORKLOAD or --resume: `just bench --list` shows the workloads")
     changes = _changes({**numbers, "images": image_count})
-    names, cpus = _with_cores(names, cpus)
     own = quick or cases or cpus or workers or address or seed is not None
     if resume and (own or changes != Changes()):
         raise UsageError("a run is resumed with its own numbers: give --resume without others")
@@ -122,8 +123,6 @@ def main(
         if address
         else chosen(cpus, sources=any(spec.ENDPOINTS[part].source for part in plan.parts))
     )
-    if by_hand and not hosts:
-        raise UsageError("--by-hand needs --workers")
     if address:
         require_one(targets, plan, os.environ)
         if cpus:
@@ -131,11 +130,8 @@ def main(
     machine.raise_limits()
     machine.require_files(plan.load)
     prepare_generator(plan.load)
-    with (
-        _exclusive(),
-        backing_services() as backing,
-        elsewhere(address) if address else nullcontext() as there,
-    ):
+    with _exclusive(), backing_services() as backing:
+        there = Elsewhere(address) if address else None
         if not resume:
             run = start(
                 Path(workload or "").stem,
@@ -152,9 +148,10 @@ def main(
             require_conformance_at(there.url, targets[0])
         if hosts and not there:
             say("servers listen on all of this machine's addresses until the end")
+        for host, command in worker_commands(hosts, run.workload.load.threads).items():
+            say(f"run this on {host}, which needs uv: {command}")
         try:
-            with workers_on(hosts, run.workload.load.threads, by_hand=by_hand) as addresses:
-                _measure(run, targets, backing, addresses, there)
+            _measure(run, targets, backing, there)
         except (KeyboardInterrupt, OSError, TaskError):
             if run.measurements:
                 _show(run)
@@ -195,14 +192,6 @@ def _exclusive() -> Iterator[None]:
         raise UsageError("another bench is running: wait until it ends")
     with held:
         yield
-
-
-def _with_cores(names: tuple[str, ...], cpus: str | None) -> tuple[tuple[str, ...], str | None]:
-    """Take ``load=1`` from the NAMEs, as in ``--cpus server=0 load=1``."""
-    if cpus is None:
-        return names, None
-    cores = [name for name in names if FORM.fullmatch(name)]
-    return tuple(name for name in names if name not in cores), " ".join([cpus, *cores])
 
 
 def _changes(numbers: dict[str, str | float | None]) -> Changes:
@@ -248,10 +237,10 @@ def _workload(name: str, changes: Changes, cases: tuple[str, ...], *, quick: boo
 
 def _resumed(name: str) -> tuple[Run, list[Target]]:
     if name == "last":
-        unfinished = [run for path in _newest_first() if not (run := read(path)).complete]
-        if not unfinished:
+        found = next((run for run in readable(_newest_first()) if not run.complete), None)
+        if found is None:
             raise UsageError("results/ has no unfinished run")
-        run = unfinished[0]
+        run = found
     else:
         run = read(find(name))
     if run.complete:
@@ -269,7 +258,6 @@ def _measure(
     run: Run,
     targets: list[Target],
     backing: Services,
-    workers: tuple[str, ...],
     there: Elsewhere | None,
 ) -> None:
     write(run)
@@ -292,6 +280,7 @@ def _measure(
             aside(note)
 
         own = bool(os.environ.get("MONGODB_URL") or os.environ.get("DATABASE_URL"))
+        workers = tuple(run.workers)
         context = RunContext(run.workload, backing, files, paths, workers, run.cpus, own, there)
         try:
             measure_all(run, targets, context, progress)

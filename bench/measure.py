@@ -14,9 +14,9 @@ from bench.affinity import Cores, confined, pinned
 from bench.answers import Contract, Sampler
 from bench.bodies import body_sizes, require_bodies
 from bench.disturbed import Disturbed
+from bench.elsewhere import Elsewhere
 from bench.generators import GeneratorError, LoadResult, LoadSpec, generate
 from bench.generators.locust import own_address
-from bench.hosts.server import Elsewhere
 from bench.ledger import Ledger
 from bench.plan import Turn, settings_of
 from bench.pressure import Meter
@@ -107,7 +107,7 @@ class _Turn:
         # PostgreSQL adds a connection's counts when it closes: so read them after the server ends.
         counted = self.workload.load.requests is not None
         sources = self.ledger.used(warm, result, self._sequences(), counted=counted)
-        memory = Memory(rest=rest, peak=max(rest, peak.bytes)) if tree.has_memory else None
+        memory = Memory(rest=rest, peak=max(rest, peak.bytes)) if tree.roots else None
         return self._measurement(
             started, environment, result, usage, sampler, memory, peak, sources
         )
@@ -129,15 +129,15 @@ class _Turn:
             yield server
 
     @staticmethod
-    def _program(server: Server) -> Tree | Elsewhere:
+    def _program(server: Server) -> Tree:
         if isinstance(server, Elsewhere):
-            return server
+            return server.tree
         return Tree(psutil.Process(server.process.pid))
 
     def _require_alive(self, server: Server) -> None:
         if isinstance(server, Elsewhere):
-            return
-        if (status := server.process.poll()) is not None:
+            server.require_alive()
+        elif (status := server.process.poll()) is not None:
             tail = (self.folder / "server.log").read_text(errors="replace").strip()[-500:]
             name = self.turn.target.name
             raise TaskError(f"{name} ended under load, {ending(status)}\n{tail}")
@@ -190,9 +190,7 @@ class _Turn:
             return http_url(own_address(workers[0]), server.port)
         return server.url
 
-    def _load(
-        self, server: Server, tree: Tree | Elsewhere, sampler: Sampler
-    ) -> tuple[LoadResult, Usage, Peak]:
+    def _load(self, server: Server, tree: Tree, sampler: Sampler) -> tuple[LoadResult, Usage, Peak]:
         peak = Peak(tree)
         with ExitStack() as observers:
             observers.enter_context(peak.watched())
@@ -200,7 +198,7 @@ class _Turn:
             databases, upstreams = self.ledger.databases, self.ledger.upstream
             trees = (tree, databases, upstreams)
             before = [one.cpu() for one in trees]
-            meter = Meter(tree.counts)
+            meter = Meter()
             own_before = time.process_time()
             result = self._generate(server, self._spec(server))
             machine, program = meter.use(), time.process_time() - own_before
@@ -209,13 +207,10 @@ class _Turn:
             )
         peak.look()
         share = result.share
-        away = result.workers_cpu * share
-        if tree.is_distant:
-            away = (database + upstream + result.cpu + program) * share
         # Locust takes seconds to start and to end, in which this program observes too.
         loaded = sum(step.seconds for step in result.steps) or result.seconds
         usage = Usage(
-            server=own * share if tree.has_cpu else None,
+            server=own * share if tree.roots else None,
             database=database * share if databases.roots else None,
             upstream=upstream * share if upstreams.roots else None,
             generator=result.cpu * share,
@@ -223,7 +218,7 @@ class _Turn:
             program=program * share,
             machine=machine.seconds * share,
             pressure=machine.pressure,
-            away=away,
+            away=result.workers_cpu * share,
         )
         return result, usage, peak
 

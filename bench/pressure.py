@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,14 +39,13 @@ class Use:
 class Meter:
     """The use of the whole machine since this object was created."""
 
-    def __init__(self, read: Callable[[], Counts] | None = None) -> None:
-        """Start counting; ``read`` reads another machine."""
-        self._read = read or _now
-        self._before = self._read()
+    def __init__(self) -> None:
+        """Start counting."""
+        self._before = _now()
 
     def use(self) -> Use:
         """The use so far."""
-        before, after = self._before, self._read()
+        before, after = self._before, _now()
         elapsed = after.clock - before.clock
         available = elapsed * after.cpus
         waited = None

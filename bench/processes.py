@@ -2,14 +2,11 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol
 from urllib.parse import urlsplit
 
 import psutil
-
-from bench.pressure import Counts
 
 _INTERVAL = 0.5
 """The least seconds between two memory samples."""
@@ -21,11 +18,6 @@ _EVERY = 4
 
 class Tree:
     """A program of this machine: its root processes and all their descendants."""
-
-    has_cpu = has_memory = True
-    is_distant = False
-    counts: Callable[[], Counts] | None = None
-    """Reads the use of its machine, if that is not this one."""
 
     def __init__(self, *roots: psutil.Process) -> None:
         """Start from ``roots``."""
@@ -76,20 +68,10 @@ class Tree:
         return found
 
 
-class Program(Protocol):
-    """A program whose use of memory and threads can be read."""
-
-    def pss(self, *, fresh: bool = True) -> int:
-        """Bytes of memory."""
-
-    def threads(self) -> list[int]:
-        """The number of threads of each process."""
-
-
 class Peak:
     """The most memory, processes and threads of a program at once."""
 
-    def __init__(self, tree: Program) -> None:
+    def __init__(self, tree: Tree) -> None:
         """Start from what there is now."""
         self.tree = tree
         self.bytes = self.processes = self.threads = 0

@@ -7,6 +7,7 @@ file.
 import gzip
 import json
 import zlib
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -14,8 +15,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from bench.workload import OPEN, Model, Workload
+from harness.console import say
 from harness.errors import UsageError
-from harness.paths import ROOT
+from harness.paths import CALLER, ROOT
 from harness.validation import describe
 from harness.writing import write_whole
 
@@ -365,10 +367,19 @@ def read(path: Path) -> Run:
         raise UsageError(f"{path}: {describe(error, 'result')}") from error
 
 
+def readable(paths: Iterable[Path]) -> Iterator[Run]:
+    """The runs in files, but for those that this version of the program cannot read."""
+    for path in paths:
+        try:
+            yield read(path)
+        except UsageError as error:
+            say(f"skipped: {error}")
+
+
 def find(name: str) -> Path:
     """The file of a result, from its path, its id, or its name below ``results/``."""
     if name.endswith((".json", ".json.gz")):
-        places = [Path(name)]
+        places = [CALLER / name]
     else:
         places = [RESULTS / f"{name}.json", RESULTS / f"{name}.json.gz"]
     if path := next((one for one in places if one.exists()), None):

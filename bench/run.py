@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from bench import machine
 from bench.answers import WrongAnswer
 from bench.disturbed import Disturbed
-from bench.hosts.server import Elsewhere
+from bench.elsewhere import Elsewhere
 from bench.measure import RunContext, measure
 from bench.plan import TimeLeft, Turn, can_run, turns
 from bench.result import Failure, Run, ServerInfo, now, write
@@ -142,7 +142,6 @@ def _info(target: Target, fingerprint: str, elsewhere: Elsewhere | None) -> Serv
         state="" if elsewhere else state_of(target),
         versions={} if elsewhere else dependencies(target.server),
         address=elsewhere.url if elsewhere else "",
-        machine=elsewhere.agent.machine if elsewhere and elsewhere.agent else None,
         lines=count_lines(target.server),
         drivers={
             name: driver

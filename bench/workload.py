@@ -1,7 +1,6 @@
 """Workloads: the requests, the load, and the number of repeats."""
 
 import tomllib
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -9,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from harness.errors import UsageError
 from harness.hints import did_you_mean
 from harness.manifest import Part, Text
-from harness.paths import ROOT
+from harness.paths import CALLER, ROOT
 from harness.validation import describe
 from spec import part_of
 
@@ -176,7 +175,7 @@ class Workload(_Model):
 
 def load_workload(name: str) -> Workload:
     """Read and validate a workload, by name or path; errors name each wrong field."""
-    path = Path(name) if name.endswith(".toml") else WORKLOADS / f"{name}.toml"
+    path = CALLER / name if name.endswith(".toml") else WORKLOADS / f"{name}.toml"
     try:
         return _checked(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
     except FileNotFoundError:

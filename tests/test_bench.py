@@ -246,7 +246,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
         (("text", "--repeats", "0", "tornado"), "--repeats"),
         (("text", "--case", "WORKERS", "tornado"), "--case: 'WORKERS' is not of the form"),
         (("text", "--case", "WORKERS=x", "tornado"), "--case: settings.WORKERS"),
-        (("text", "--cpus", "server=0", "load=x", "tornado"), "--cpus: 'x' is not a list of cores"),
+        (("--cpus", "load=x", "text", "tornado"), "--cpus: 'x' is not a list of cores"),
         (("--resume", "last", "--levels", "3"), "a run is resumed with its own numbers"),
         (("--resume", "nothing"), "there is no result 'nothing'"),
     ],

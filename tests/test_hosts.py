@@ -1,7 +1,6 @@
 """Load from several machines, on a server and a database of their own."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,14 +11,10 @@ import pytest
 
 from bench.generators import generate, locust
 from bench.generators.load import LoadSpec
-from bench.hosts.server import Reading, agent_of
-from bench.hosts.workers import commands, workers_on
+from bench.generators.locust import worker_commands
 from bench.workload import Model
-from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
-from harness.ports import accepts
-from harness.processes import spawn, stop, wait_until
-from harness.programs import find_program
+from harness.processes import spawn, stop
 from harness.toolchains import require
 from harness.wheel import install_wheel
 from tests import distant
@@ -35,29 +30,6 @@ TMPDIR=$(mktemp -d -p {folder}) PYTHONPATH={path} exec {python} -m locust "$@"
 """
 """Instead of uvx, which would need the internet. Each start has a folder for temporary files of its
 own: Locust writes the locustfile that it receives there, always under the same name."""
-SSH = '#!/bin/sh\nexec {ssh} -F {folder}/ssh_config "$@"\n'
-SSH_CONFIG = """
-IdentityFile {folder}/key
-UserKnownHostsFile /dev/null
-StrictHostKeyChecking no
-LogLevel ERROR
-Port 2222
-Host load1
-    Hostname {load1}
-Host load2
-    Hostname {load2}
-Host load3
-    Hostname {load3}
-"""
-SSHD_CONFIG = """
-Port 2222
-HostKey {folder}/key
-AuthorizedKeysFile {folder}/key.pub
-PidFile none
-StrictModes no
-UsePAM no
-SetEnv HOME={folder} PATH={folder}/bin:/usr/bin:/bin
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -84,77 +56,32 @@ def hosts() -> Iterator[dict[str, Host]]:
         yield found
 
 
-def _require_port(host: Host, port: int) -> None:
-    assert wait_until(lambda: host.call(lambda: accepts(host.address, port)), timeout=20)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The hosts' folder, with a uvx that runs the Locust of this repository."""
     folder = tmp_path_factory.mktemp("hosts")
     path = f"{TOOLS / 'locust'}:{ROOT}"
-    _write(folder / "bin" / "uvx", UVX.format(folder=folder, path=path, python=sys.executable))
+    uvx = folder / "bin" / "uvx"
+    uvx.parent.mkdir()
+    uvx.write_text(UVX.format(folder=folder, path=path, python=sys.executable))
+    uvx.chmod(0o755)
     return folder
 
 
 @pytest.fixture(scope="module")
-def ssh(hosts: dict[str, Host], folder: Path) -> Iterator[bool]:
-    """Whether ssh leads to the hosts, which it does unless sshd is missing here."""
-    with ExitStack() as running, pytest.MonkeyPatch.context() as patch:
-        if daemon := find_program("sshd"):
-            patch.setenv("PATH", f"{folder}/client:{os.environ['PATH']}")
-            _start_sshd(running, daemon, hosts, folder)
-        yield daemon is not None
-
-
-@pytest.fixture(scope="module")
-def workers(hosts: dict[str, Host], ssh: bool, folder: Path) -> Iterator[list[str]]:
-    """Addresses of load hosts with workers: over ssh or else by hand."""
-    loads, bench = [hosts[name] for name in LOADS], hosts["bench"]
-    names = [host.name if ssh else host.address for host in loads]
-    with ExitStack() as running:
-        before = [len(host.pids()) for host in loads]
-        started = workers_on(names, 1, by_hand=not ssh)
-        addresses = bench.call(started.__enter__)
-        running.callback(bench.call, lambda: started.__exit__(None, None, None))
-        if not ssh:
-            _start_by_hand(running, bench.call(lambda: commands(names, 1)), loads, folder)
-        yield list(addresses)
-    assert wait_until(lambda: [len(host.pids()) for host in loads] == before, timeout=10)
-
-
-def _start_by_hand(
-    running: ExitStack, commands: dict[str, str], hosts: list[Host], folder: Path
-) -> None:
+def workers(hosts: dict[str, Host], folder: Path) -> Iterator[list[str]]:
+    """Addresses of load hosts on which users have run the commands that were printed."""
+    loads = [hosts[name] for name in LOADS]
+    addresses = [host.address for host in loads]
+    commands = hosts["bench"].call(lambda: worker_commands(addresses, 1))
     env = os.environ | {"PATH": f"{folder}/bin:{os.environ['PATH']}"}
-    for host in hosts:
-        command = host.command("sh", "-c", commands[host.address])
-        with (folder / f"{host.name}.log").open("w") as log:
-            process = spawn(command, cwd=folder, env=env, output=log)
-        running.callback(stop, process, grace=1)
-
-
-def _start_sshd(running: ExitStack, daemon: str, hosts: dict[str, Host], folder: Path) -> None:
-    """Start sshd on each host, with a key and settings of its own, and an ssh that knows them."""
-    Path("/run/sshd").mkdir(exist_ok=True)
-    key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{folder}/key"]
-    subprocess.run(key, check=True)
-    _write(folder / "client" / "ssh", SSH.format(ssh=find_program("ssh"), folder=folder))
-    addresses = {name: host.address for name, host in hosts.items()}
-    (folder / "ssh_config").write_text(SSH_CONFIG.format(folder=folder, **addresses))
-    (folder / "sshd_config").write_text(SSHD_CONFIG.format(folder=folder))
-    for host in (hosts[name] for name in (*LOADS, "server")):
-        command = host.command(daemon, "-D", "-e", "-f", f"{folder}/sshd_config")
-        with (folder / f"{host.name}.log").open("w") as log:
-            process = spawn(command, cwd=folder, env=os.environ, output=log)
-        running.callback(stop, process, grace=1)
-        _require_port(host, 2222)
-
-
-def _write(program: Path, text: str) -> None:
-    program.parent.mkdir(exist_ok=True)
-    program.write_text(text)
-    program.chmod(0o755)
+    with ExitStack() as running:
+        for host in loads:
+            command = host.command("sh", "-c", commands[host.address])
+            with (folder / f"{host.name}.log").open("w") as log:
+                process = spawn(command, cwd=folder, env=env, output=log)
+            running.callback(stop, process, grace=1)
+        yield addresses
 
 
 def spec_of(hosts: dict[str, Host], folder: Path, port: int, **changes: Any) -> LoadSpec:
@@ -201,36 +128,3 @@ def test_a_stall_is_not_hidden_from_three_machines(
             break  # otherwise this machine was too busy to send them on time: try again
     assert found == theory
     assert result.requests == 200 * distant.PERIOD
-
-
-def test_the_use_of_a_server_is_read_over_ssh(
-    hosts: dict[str, Host], ssh: bool, tmp_path: Path
-) -> None:
-    if not ssh:
-        pytest.skip("sshd is missing: apt install openssh-server")
-    bench, load = hosts["bench"], spec_of(hosts, tmp_path, 8000, model="closed", level=12.0)
-
-    def measure() -> tuple[Reading, Reading]:
-        with agent_of(load.url) as agent:
-            before = agent.read()
-            generate(load)
-            return before, agent.read()
-
-    before, after = bench.call(measure)
-    assert after.cpu > before.cpu > 0
-    assert after.memory
-    assert len(after.threads) == 1
-    assert 0 < after.machine.clock - before.machine.clock < 60
-
-
-def test_a_host_that_cannot_run_workers(
-    hosts: dict[str, Host], ssh: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def start() -> None:
-        with workers_on(["load1", "198.18.0.99"], 1, by_hand=False):
-            pass
-
-    if not ssh:
-        pytest.skip("sshd is missing: apt install openssh-server")
-    with pytest.raises(UsageError, match=r"cannot run Locust over ssh: .*No route"):
-        hosts["bench"].call(start)

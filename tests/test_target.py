@@ -1,6 +1,5 @@
 """Servers that the user runs are measured where they are."""
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,8 +9,7 @@ import pytest
 import spec
 from bench import result
 from bench.caveats import caveats
-from bench.hosts.server import Elsewhere, Unreadable, agent_of, elsewhere
-from bench.hosts.target import require_one
+from bench.elsewhere import Elsewhere, require_one
 from bench.measure import RunContext
 from bench.processes import Tree
 from bench.result import Run
@@ -22,7 +20,7 @@ from conformance.verdict import Check, Verdict
 from harness.catalog import Target, find_targets
 from harness.errors import TaskError, UsageError
 from harness.ports import free_port
-from harness.processes import wait_until
+from harness.processes import stop
 from harness.server import Running, running
 from harness.services import Services
 
@@ -70,8 +68,7 @@ def test_a_server_at_an_address(
 ) -> None:
     tree = Tree(psutil.Process(server.process.pid))
     before = tree.cpu()
-    with elsewhere(server.url) as there:
-        made = measured(plan("/mongo"), wrong, backing, there)
+    made = measured(plan("/mongo"), wrong, backing, Elsewhere(server.url))
     (one,) = made.measurements
     assert one.cpu.server
     assert 0 < one.cpu.server <= tree.cpu() - before + 0.01
@@ -82,25 +79,25 @@ def test_a_server_at_an_address(
     assert one.sources[0].agrees
     info = made.servers[wrong.name]
     assert (info.address, info.state, info.versions) == (server.url, "", {})
-    assert info.machine
-    assert info.machine.cores == made.machine.cores
     assert any("started by its user" in caveat for caveat in caveats(made))
     require_unchanged(made, [wrong])
     assert server.process.poll() is None
 
 
-def test_without_an_agent_its_use_is_left_out(
+def test_the_use_of_a_server_on_another_machine_is_left_out(
     server: Running, wrong: Target, backing: Services, proved: Verdict
 ) -> None:
-    made = measured(plan("/index"), wrong, backing, Elsewhere(server.url, None))
+    there = Elsewhere(server.url)
+    there.tree = Elsewhere("http://192.0.2.1:8000").tree
+    made = measured(plan("/index"), wrong, backing, there)
     (one,) = made.measurements
     assert (one.cpu.server, one.memory) == (None, None)
-    assert any("could not be read" in caveat for caveat in caveats(made))
+    assert any("are unknown: it ran on another machine" in caveat for caveat in caveats(made))
 
 
 def test_it_must_pass_conformance_first(wrong: Target, backing: Services, proved: Verdict) -> None:
     proved.error = "it did not"
-    there = Elsewhere("http://127.0.0.1:9", None)
+    there = Elsewhere("http://127.0.0.1:9")
     with pytest.raises(TaskError, match="did not pass conformance and cannot be measured"):
         start("test", plan("/index"), [wrong], backing, quick=True, elsewhere=there)
 
@@ -108,44 +105,12 @@ def test_it_must_pass_conformance_first(wrong: Target, backing: Services, proved
 def test_a_restart_is_noticed(backing: Services, wrong: Target) -> None:
     """Its CPU time would start again from 0."""
     settings = backing.environment() | {"PORT": str(free_port()), "FILES_DIR": str(spec.FILES)}
-    with running(wrong, settings) as server, agent_of(server.url) as agent:
-        assert agent.read().cpu > 0
-        server.process.kill()
-        server.process.wait()
+    with running(wrong, settings) as server:
+        there = Elsewhere(server.url)
+        there.require_alive()
+        stop(server.process)
         with pytest.raises(TaskError, match="was restarted, or has ended"):
-            agent.read()
-
-
-def test_an_agent_ends_with_its_input(server: Running) -> None:
-    with agent_of(server.url):
-        assert agents() == 1
-    assert wait_until(lambda: agents() == 0, timeout=5)
-
-
-def agents() -> int:
-    own = psutil.Process().children()
-    return sum("_sockets" in " ".join(one.cmdline()) for one in own)
-
-
-def test_no_server_there() -> None:
-    port = free_port()
-    with (
-        pytest.raises(Unreadable, match=f"no process listens on port {port}"),
-        agent_of(f"http://127.0.0.1:{port}"),
-    ):
-        pass
-
-
-def test_ssh_does_not_reach_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    ssh = tmp_path / "ssh"
-    ssh.write_text("#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 255\n")
-    ssh.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    with elsewhere("http://192.0.2.1:8000") as there:
-        assert there.agent is None
-    assert "192.0.2.1:8000 are left out: Permission denied (publickey)." in capfd.readouterr().err
+            there.require_alive()
 
 
 @pytest.mark.parametrize(

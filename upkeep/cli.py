@@ -6,7 +6,7 @@ import click
 
 from bench.result import find, read
 from harness.errors import UsageError
-from harness.paths import CALLER, ROOT
+from harness.paths import ROOT
 from harness.task import reports_errors
 from harness.writing import write_whole
 from upkeep import figures as texts
@@ -43,7 +43,7 @@ def submit(
     out. It is written to results/reference/MACHINE/WORKLOAD.json.gz, to be committed. Otherwise,
     exit status 1 with a list of what is wrong, and what to do about each.
     """
-    path = CALLER / name if name.endswith((".json", ".json.gz")) else find(name)
+    path = find(name)
     run = read(path)
     where = machine or name_of(run.machine)
     if not checks.is_name(where):

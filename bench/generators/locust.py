@@ -1,7 +1,7 @@
 """Locust: a constant rate, and any load from other machines. https://docs.locust.io
 
-With workers on other machines (:mod:`bench.hosts.workers`), this machine is only the master: it
-hands out the load and merges the results.
+With workers on other machines, this machine is only the master: it hands out the load and merges
+the results. https://docs.locust.io/en/stable/running-distributed.html
 """
 
 import json
@@ -82,6 +82,14 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
 def program() -> list[str]:
     """The command that runs the installed Locust."""
     return ["env", f"PYTHONPATH={TOOLS / 'locust'}:{ROOT}", sys.executable, "-m", "locust"]
+
+
+def worker_commands(hosts: Sequence[str], threads: int) -> dict[str, str]:
+    """The command for each host, in a shell; it ends some minutes after the last load."""
+    return {
+        host: f"while uvx locust@{version()} {' '.join(worker_options(host, threads))}; do :; done"
+        for host in hosts
+    }
 
 
 def worker_options(host: str, threads: int) -> list[str]:

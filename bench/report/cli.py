@@ -1,6 +1,6 @@
 """The command line of ``just report``."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -8,8 +8,7 @@ import click
 from bench import result
 from bench.report.behaviours import BEHAVIOURS
 from bench.report.files import write_report
-from bench.result import Run, find, read
-from harness.console import say
+from bench.result import Run, find, read, readable
 from harness.errors import UsageError
 from harness.paths import CALLER
 from harness.task import reports_errors
@@ -60,7 +59,7 @@ def _named(name: str) -> Iterator[Run]:
 
 def newest(folder: Path) -> list[Run]:
     """The newest complete run of each workload, from each machine."""
-    complete = [run for run in _readable(folder.glob("*.json")) if run.complete]
+    complete = [run for run in readable(sorted(folder.glob("*.json"))) if run.complete]
     found = {
         (run.workload_name, run.place): run for run in sorted(complete, key=lambda run: run.started)
     }
@@ -70,11 +69,3 @@ def newest(folder: Path) -> list[Run]:
             "`just bench --resume last` completes one that was stopped"
         )
     return [found[key] for key in sorted(found)]
-
-
-def _readable(paths: Iterable[Path]) -> Iterable[Run]:
-    for path in sorted(paths):
-        try:
-            yield read(path)
-        except UsageError as error:
-            say(f"skipped: {error}")

@@ -1,11 +1,33 @@
-"""What can be measured on a server that the user runs."""
+"""A server that the user runs, usually on another machine."""
 
 from collections.abc import Mapping, Sequence
 
+import psutil
+
 import spec
+from bench.generators.locust import is_loopback
+from bench.processes import Tree, listening_at
 from bench.workload import Workload
+from conformance.subject import Subject
 from harness.catalog import Target
-from harness.errors import UsageError
+from harness.errors import TaskError, UsageError
+
+
+class Elsewhere:
+    """A running server; its CPU time and memory are known if it is on this machine."""
+
+    environment: Mapping[str, str] = {}
+
+    def __init__(self, url: str) -> None:
+        """Take its address, and find its processes."""
+        subject = Subject.at(url)
+        self.url, self.host, self.port = subject.url, subject.host, subject.port
+        self.tree = listening_at([url]) if is_loopback(subject.host) else Tree()
+
+    def require_alive(self) -> None:
+        """Raise if it was restarted: its CPU time would start again from 0."""
+        if not all(map(psutil.Process.is_running, self.tree.roots)):
+            raise TaskError("the server was restarted, or has ended")
 
 
 def require_one(targets: Sequence[Target], workload: Workload, env: Mapping[str, str]) -> None:

@@ -1,1 +1,0 @@
-"""Other machines of a measurement: those that generate the load, and the server's."""
