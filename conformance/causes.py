@@ -56,7 +56,7 @@ def causes(failures: Sequence[Check]) -> list[Cause]:
         asked = part_asked(check.request)
         same = len(parts[check.message]) >= _GENERAL
         key = asked or (check.message if same else check.part)
-        if check.part in (key, "parameters"):
+        if check.part == key:
             plain.setdefault(key, set()).add(check.what)
         elif key in plain and check.what not in {*plain[key], ""}:
             key = f"{key} {check.part}"
@@ -65,7 +65,7 @@ def causes(failures: Sequence[Check]) -> list[Cause]:
 
 
 def _cause(group: list[Check], plain: bool) -> Cause:
-    own = [check for check in group if not plain or check.part in (group[0].part, "parameters")]
+    own = [check for check in group if not plain or check.part == group[0].part]
     shown: list[Check] = []
     for check in own:
         if sum(one.what == check.what for one in shown) < _FULL:

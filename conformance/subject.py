@@ -1,5 +1,6 @@
 """The server under test."""
 
+import math
 import os
 import time
 import uuid
@@ -29,6 +30,7 @@ from harness.services import Services
 
 _CONNECTING = 10.0  # seconds that a driver may take to connect once its server has started
 _QUIET = 0.5  # seconds without output after which a log counts as complete
+_IDLE = 0.03  # seconds of CPU time within these that servers use when they have nothing to do
 
 # When the files were modified: long ago, and not on a full second
 MODIFIED = 1_750_000_000.25
@@ -106,6 +108,21 @@ class Started(Subject):
     def pids(self) -> set[int]:
         """The ids of its live processes."""
         return {one.pid for one in self.processes()}
+
+    def settle(self) -> None:
+        """Wait until its processes have started: until they use next to no CPU time for a while."""
+        before, deadline = -math.inf, time.monotonic() + 10 * _QUIET
+        while (used := self._cpu_time()) - before > _IDLE and time.monotonic() < deadline:
+            before = used
+            time.sleep(_QUIET)
+
+    def _cpu_time(self) -> float:
+        """The CPU time in seconds that its live processes have used."""
+        used = 0.0
+        for one in self.processes():
+            with suppress(psutil.NoSuchProcess):
+                used += sum(one.cpu_times()[:2])
+        return used
 
     def written(self, start: int = 0) -> str:
         """The log from byte ``start`` on, once it has not grown for a while."""

@@ -29,13 +29,14 @@ from spec.behaviours import questions
 
 __all__ = ["INQUIRIES", "Observation", "observe", "observe_running"]
 
-# For each server, the lanes that share it: at the same time, or one group after the other.
-# Questions of ``process`` start their own, and use the shared one only as a template.
+# For each server, the lanes that share it: at the same time, or one group after the other. The one
+# that takes longest starts first. Questions of ``process`` start their own, and use the shared one
+# only as a template.
 _SERVERS: tuple[tuple[tuple[Lane, ...], ...], ...] = (
+    (("waiting",),),
     (("wire", "process"),),
     (("alone",), ("databases",)),
     (("databases",),),
-    (("waiting",),),
 )
 
 # Questions asked at once on each server. A deployment that serves one client at a time gets half as

@@ -1,24 +1,11 @@
-"""/mongo: documents to the byte, read for each request."""
-
-import pytest
+"""/mongo: documents are read for each request."""
 
 import spec
-from conformance.expect import reads_each_time, right
+from conformance.expect import reads_each_time
 from conformance.marks import catches, control, serves
-from conformance.subject import Controlled, Subject
+from conformance.subject import Controlled
 
 pytestmark = serves("mongo")
-
-
-@pytest.mark.parametrize("slug", ["small", "big"])
-@catches("json-escaped", "members-sorted", "id-extended", "long-extended", "article-without-id")
-def test_article(subject: Subject, slug: str) -> None:
-    right(subject.ask(f"/mongo?doc={slug}"))
-
-
-@catches("default-big")
-def test_small_is_the_default(subject: Subject) -> None:
-    right(subject.ask("/mongo"))
 
 
 @control

@@ -19,9 +19,3 @@ def test_sleeps(subject: Subject, query: str, ms: int) -> None:
     took = (time.monotonic() - start) * 1000
     right(response)
     holds("time", f"at least {ms} ms", ms <= took, f"{took:.1f} ms", response)
-
-
-@pytest.mark.parametrize("ms", [0, 1, 7])
-@catches("json-spaces")
-def test_short_sleeps(subject: Subject, ms: int) -> None:
-    right(subject.ask(f"/sleep?ms={ms}"))

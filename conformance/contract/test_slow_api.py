@@ -17,12 +17,6 @@ def new_id() -> str:
     return uuid.uuid4().hex
 
 
-@pytest.mark.parametrize("query", ["calls=1&ms=0", "calls=2&ms=1", "ms=1"])
-@catches("fan-out-invented", "fan-out-unordered")
-def test_results(controlled: Controlled, query: str) -> None:
-    right(controlled.ask(f"/slow_api?{query}"))
-
-
 @pytest.mark.parametrize(("query", "calls"), [("", 10), ("?calls=50&ms=3000", 50)])
 @catches("fan-out-sequential", "fan-out-narrow", "fan-out-twice", "request-id-dropped")
 def test_calls_are_in_flight_together(controlled: Controlled, query: str, calls: int) -> None:
