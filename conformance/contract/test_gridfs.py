@@ -9,7 +9,7 @@ from pymongo.database import Database
 
 import spec
 from conformance import stored
-from conformance.expect import answer, first_difference, reads_each_time, same
+from conformance.expect import answer, first_difference, same
 from conformance.http import Request
 from conformance.marks import catches, control, serves
 from conformance.stored import store
@@ -53,13 +53,6 @@ def test_a_file_of_several_chunks(controlled: Controlled, database: Database[Any
     name, content = fresh_name("bin"), bytes(range(256)) * 4096 + b"end"
     store(database, name, content)
     answer(controlled.ask(f"/gridfs/{name}"), Expected(200, BYTES, content))
-
-
-@control
-@catches("gridfs-cached")
-def test_each_request_reads_the_database(controlled: Controlled) -> None:
-    least = len(spec.files()["photo.jpg"])
-    reads_each_time(controlled, PHOTO, controlled.mongodb, least)
 
 
 @control
