@@ -21,7 +21,6 @@ each_endpoint = pytest.mark.parametrize(
 )
 
 
-# Declares that a check fails for a server with any one of these faults: ``@catches(*faults)``.
-# The deliberately wrong server in the suite's own tests has them. The tests switch each one on and
-# require that the checks that claim to catch it fail.
+# The faults that make a check fail: ``@catches(*faults)``. The tests switch each one on in the
+# deliberately wrong server, and require that the checks that claim to catch it fail.
 catches = pytest.mark.catches

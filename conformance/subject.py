@@ -190,8 +190,7 @@ def start(
             make_files(files)
     log = folder / f"log-{free_port()}.txt"
     with ExitStack() as held:
-        source = address.mongodb(services.mongodb_url)
-        mongodb = held.enter_context(Proxy(source).running())
+        mongodb = held.enter_context(Proxy(address.mongodb(services.mongodb_url)).running())
         postgresql = held.enter_context(Proxy(address.postgresql(services.database_url)).running())
         own = {
             "HOST": "127.0.0.1",
@@ -223,8 +222,6 @@ def start(
             postgresql=postgresql,
             files=files,
         )
-        if source.in_replica_set and "MONGODB_URL" not in settings:
-            _require_proxy(subject)
         _await_databases(subject)
         yield subject
 
@@ -242,18 +239,6 @@ def _is_available(subject: Subject, target: str) -> bool:
         return subject.ask(target).status != 503
     except FAILED:
         return True
-
-
-def _require_proxy(subject: Controlled) -> None:
-    """Refuse a server whose driver connects to the members of a replica set by itself."""
-    before = subject.mongodb.received
-    subject.ask("/mongo?doc=big")
-    if subject.mongodb.received - before < len(spec.json_body(spec.article("big"))) // 2:
-        raise UsageError(
-            "cannot be tested with a replica set: its MongoDB driver "
-            "connects to the members and avoids the suite's proxy; leave MONGODB_URL unset, or "
-            "name a mongod outside of a set"
-        )
 
 
 def fresh_name(extension: str) -> str:

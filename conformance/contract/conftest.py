@@ -82,16 +82,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ours, served = "://" not in name, set(spec.ENDPOINTS)
     if ours:
         served = set(find_target(name).server.manifest.parts or served)
-    possible = [item for item in items if _needed(item) <= served]
+    possible = [
+        item
+        for item in items
+        if served.issuperset(part for mark in item.iter_markers("serves") for part in mark.args)
+    ]
     kept = [item for item in possible if ours or not item.get_closest_marker("control")]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     config.stash[LEFT_OUT] = [part_of(item) for item in possible if item not in kept]
     items[:] = kept
-
-
-def _needed(item: pytest.Item) -> set[str]:
-    """The parts of the contract that a check needs."""
-    return {part for mark in item.iter_markers("serves") for part in mark.args}
 
 
 @pytest.hookimpl(tryfirst=True)

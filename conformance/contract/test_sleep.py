@@ -8,9 +8,8 @@ from conformance.expect import holds, right
 from conformance.marks import catches, serves
 from conformance.subject import Subject
 
-pytestmark = serves("sleep")
 
-
+@serves("sleep")
 @pytest.mark.parametrize(("query", "ms"), [("", 1000), ("?ms=300", 300)])
 @catches("sleeps-not", "sleeps-short")
 def test_sleeps(subject: Subject, query: str, ms: int) -> None:

@@ -89,7 +89,9 @@ def examine(
     finally:
         server.end()
         if page_file:
-            write_whole(CALLER / page_file, as_page(found))
+            values = {"found": found, "counts": _counted(found)}
+            text = pages.render(Path(__file__).parent, values, template="foreign.html.jinja")
+            write_whole(CALLER / page_file, text)
             click.echo(CALLER / page_file)
         elif to_json:
             click.echo(as_json(found))
@@ -176,9 +178,3 @@ def as_json(found: Findings) -> str:
     """All of it, for machines."""
     parts = {"url": found.url, "counts": found.counts(), "answers": found.sorted()}
     return json.dumps(parts | {"unanswered": found.unanswered}, indent=2, ensure_ascii=False)
-
-
-def as_page(found: Findings) -> str:
-    """A page to read offline."""
-    values = {"found": found, "counts": _counted(found)}
-    return pages.render(Path(__file__).parent, values, template="foreign.html.jinja")
