@@ -27,7 +27,6 @@ class Address:
     port: int
     # Changes to the URL's options that make a client connect to this server only
     direct: tuple[tuple[str, str | None], ...] = ()
-    in_replica_set: bool = False
 
     def through(self, port: int) -> str:
         """The URL for a proxy on a port of 127.0.0.1."""
@@ -57,7 +56,7 @@ def mongodb(url: str) -> Address:
         direct |= {"tls": "true", "tlsAllowInvalidHostnames": "true"}
     if known["fqdn"] and known["username"]:  # mongodb+srv: DNS may have set it
         direct["authSource"] = known["options"].get("authSource", "admin")
-    return Address(url, host, port, tuple(direct.items()), in_replica_set)
+    return Address(url, host, port, tuple(direct.items()))
 
 
 @cache

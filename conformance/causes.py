@@ -56,18 +56,17 @@ def causes(failures: Sequence[Check]) -> list[Cause]:
         asked = part_asked(check.request)
         same = len(parts[check.message]) >= _GENERAL
         key = asked or (check.message if same else check.part)
-        if check.part in (key, "parameters"):
+        if check.part == key:
             plain.setdefault(key, set()).add(check.what)
         elif key in plain and check.what not in {*plain[key], ""}:
             key = f"{key} {check.part}"
         groups.setdefault(key, []).append(check)
-    return [_cause(group, key in plain) for key, group in groups.items()]
+    return [_cause(group, key if key in plain else "") for key, group in groups.items()]
 
 
-def _cause(group: list[Check], plain: bool) -> Cause:
-    own = [check for check in group if not plain or check.part in (group[0].part, "parameters")]
+def _cause(group: list[Check], part: str) -> Cause:
     shown: list[Check] = []
-    for check in own:
-        if sum(one.what == check.what for one in shown) < _FULL:
+    for check in group:
+        if part in ("", check.part) and sum(one.what == check.what for one in shown) < _FULL:
             shown.append(check)
     return Cause(shown, Counter(check.part for check in group if check not in shown))

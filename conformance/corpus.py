@@ -56,11 +56,6 @@ def corpus(parts: Iterable[str] = spec.ENDPOINTS) -> list[Exchange]:
     return [exchange for exchange in _all() if exchange.part in set(parts)]
 
 
-def targets(part: str, status: int) -> list[str]:
-    """The targets of a part whose right response has this status."""
-    return [one.target for one in corpus([part]) if one.expected.status == status]
-
-
 def _all() -> Iterator[Exchange]:
     for part, targets in (
         ("text", ["/index", *UNKNOWN_PATHS]),

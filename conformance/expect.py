@@ -4,12 +4,9 @@ import json
 
 import spec
 from conformance.http import Response
-from conformance.proxy import Proxy
-from conformance.subject import Controlled
 from spec import Expected, media_types
 
 _SHOWN = 300
-_REQUESTS = 10
 
 
 class Mismatch(AssertionError):
@@ -76,18 +73,6 @@ def problem(response: Response, *statuses: int) -> None:
     detail = response.status not in (404, 405)
     body = spec.problem(response.status).replace(*_RENAMED)
     answer(response, Expected(response.status, spec.PROBLEM, body, detail))
-
-
-def reads_each_time(controlled: Controlled, target: str, database: Proxy, least: int) -> None:
-    """Fail unless each request for ``target`` brings ``least`` bytes from the database."""
-    controlled.ask(target)
-    before = database.received
-    for _ in range(_REQUESTS):
-        response = controlled.ask(target)
-    read = database.received - before
-    if read < _REQUESTS * least:
-        expected = f"at least {_REQUESTS * least} bytes from the database for {_REQUESTS} requests"
-        raise Mismatch("caching", expected, f"{read} bytes", response)
 
 
 def without_extras(response: Response) -> bytes:

@@ -233,12 +233,9 @@ class Connection:
 
     def read_raw(self, timeout: float) -> bytes:
         """All bytes until the server closes or is silent for ``timeout`` seconds."""
-        pieces, self._rest = [self._rest], b""
+        rest, self._rest = self._rest, b""
         self.socket.settimeout(timeout)
-        with contextlib.suppress(TimeoutError):
-            while piece := self.read_some():
-                pieces.append(piece)
-        return b"".join(pieces)
+        return rest + self.read_until(lambda _: False)[0]
 
     def read_until(self, enough: Callable[[bytes], object]) -> tuple[bytes, bool]:
         """Read until it is enough; also return whether the connection ended before that.

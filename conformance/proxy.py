@@ -27,7 +27,6 @@ class Proxy:
         self._flowing = asyncio.Event()
         self._rejection: bytes | None = None
         self.port = 0
-        self.delay = 0.0  # seconds by which all data from the database is delayed
         self.connections = 0  # that the server has opened
         self.sent = 0  # bytes from the server, forwarded or not
         self.received = 0  # bytes from the database
@@ -166,7 +165,6 @@ class Proxy:
                 if to_database:
                     self.sent += len(data)
                 else:
-                    await asyncio.sleep(self.delay)
                     self.received += len(data)
                 await self._flowing.wait()
                 writer.write(data)

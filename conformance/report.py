@@ -5,7 +5,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from operator import itemgetter
 
 from rich.console import Console
 from rich.table import Table
@@ -16,19 +15,15 @@ from conformance.verdict import Check, Verdict
 from harness.hints import listed
 from spec.behaviours import questions
 
-_SCREEN = 30  # lines of output after which the first failures are shown again
-_AGAIN = 4  # the most failures that are shown again
-_SHORT = 3  # the most lines of a message, or of the log, that are shown again
-
 # Of answers, the worst first
 STYLES = {"risky": "bold red", "slow": "yellow", "plain": "", "good": "green"}
 
 
 def show(verdicts: Sequence[Verdict], console: Console) -> None:
-    """Print the table, failed checks with their curl lines, changed behaviours and an outcome.
+    """Print the table, behaviours, failed checks with their curl lines and an outcome.
 
-    The behaviours of servers without a record are shown. After a long output, the plainest failures
-    come again, as the last lines are those that are read.
+    The behaviours shown are those that changed, or of servers without a record. What failed comes
+    last, as the last lines are those that are read.
     """
     table = Table(box=None, pad_edge=False)
     for column in ("server", "required", "behaviours", "fingerprint"):
@@ -42,14 +37,14 @@ def show(verdicts: Sequence[Verdict], console: Console) -> None:
         )
     console.print(table)
     texts = [
-        *(line for verdict in verdicts for line in _failures(verdict)),
-        *(line for verdict in verdicts for line in (*_changes(verdict), *_foreign(verdict))),
+        *(line for verdict in verdicts for line in (*_foreign(verdict), *_changes(verdict))),
         *_fingerprints(verdicts),
         *_unrecorded(verdicts),
+        *(line for verdict in verdicts for line in _failures(verdict)),
+        *_start(verdicts),
+        *_outcome(verdicts),
     ]
-    long = sum(len(text.splitlines()) for text, _ in texts) > _SCREEN
-    again = _again(verdicts) if long else ()
-    for text, style in (*texts, *again, *_start(verdicts), *_outcome(verdicts)):
+    for text, style in texts:
         console.print(Text(text, style=style), soft_wrap=True)
 
 
@@ -131,22 +126,6 @@ def _start(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
     if names := [name for name in repeated if "://" not in name]:
         serve = " or ".join(f"`./just serve {name}`" for name in names)
         yield f"\nto repeat a request, start the server with {serve}", ""
-
-
-def _again(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
-    """The plainest failures, for the end of a long output: each server's first, then others."""
-    plain = [
-        (at, verdict, cause.shown[0])
-        for verdict in verdicts
-        for at, cause in enumerate(_causes(verdict))
-    ]
-    if any(verdict.failures for verdict in verdicts):
-        yield "\nThe first failures again:", "bold"
-    yield from [line for verdict in verdicts for line in _lacking(verdict)][:_AGAIN]
-    for _, verdict, check in sorted(plain, key=itemgetter(0))[:_AGAIN]:
-        message, log = check.message.splitlines()[:_SHORT], check.log.splitlines()[-_SHORT:]
-        short = replace(check, message="\n".join(message), log="\n".join(log))
-        yield from _check(verdict, short)
 
 
 def _changes(verdict: Verdict) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,8 @@ from harness.processes import ending, spawn, stop
 
 CHECKS = ROOT / "conformance" / "contract"
 
-_LAST = "availability"  # the part that puts the server through an outage
+# Parts that put servers and databases through outages: beside the others, on a server of their own
+_APART = {"availability", "logs", "process"}
 
 _NOTHING_TO_RUN = 5  # pytest's exit status if no check is selected
 
@@ -26,10 +27,9 @@ _NOTHING_TO_RUN = 5  # pytest's exit status if no check is selected
 Progress = Callable[[int, int, str], None]
 
 
-def _place(part: str) -> tuple[bool, int, str]:
+def _place(part: str) -> tuple[int, str]:
     """For sorting: endpoint by endpoint, and then what concerns all of them."""
-    endpoints = [*spec.ENDPOINTS, "parameters"]
-    return part == _LAST, (*endpoints, part).index(part), part
+    return (*spec.ENDPOINTS, part).index(part), part
 
 
 class Examination:
@@ -48,14 +48,17 @@ class Examination:
         parts = sorted(
             (path.stem.removeprefix("test_") for path in CHECKS.glob("test_*.py")), key=_place
         )
-        commands = {"checks": self._checks(parts, options)}
+        commands = {
+            "checks": self._checks([one for one in parts if one not in _APART], options),
+            "outages": self._checks([one for one in parts if one in _APART], options),
+        }
         if behaviours:
             commands["behaviours"] = [sys.executable, "-m", "conformance.behaviours", *self.where]
         with ThreadPoolExecutor(len(commands)) as pool:
             list(pool.map(self._run, commands.keys(), commands.values()))
         if (missing := self._total - self._done()) and not (self._ended or self.verdict.error):
             self.verdict.error = f"{missing} of {self._total} checks and questions have no outcome"
-        self.verdict.checks.sort(key=lambda check: parts.index(check.part))
+        self.verdict.checks.sort(key=lambda check: _place(check.part))
 
     def ask_again(self, questions: Sequence[str]) -> None:
         """Ask these questions again, with nothing else running; the last answer counts."""
@@ -88,7 +91,6 @@ class Examination:
             *(sys.executable, "-m", "pytest", *files, *self.where, "--capture=no"),
             *("--assert", "plain", "-p", "no:terminal", "-p", "no:cacheprovider"),
             *("-p", "pytest_timeout", "--timeout", "300"),
-            *("-p", "schemathesis.pytest.plugin"),
             *options,
         ]
 

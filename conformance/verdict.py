@@ -1,12 +1,10 @@
 """Verdicts: the suite's results for a deployment, with a hash of all that they depend on."""
 
-import ast
 import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 
 from conformance import records
@@ -123,7 +121,7 @@ def state_of(target: Target) -> str:
     for path in (path for path in source_files(server) if path.name not in _BESIDE):
         digest.update(_entry(path.relative_to(server), path.read_bytes()))
     for path in suite_files():
-        digest.update(_entry(path.relative_to(ROOT), _code(path)))
+        digest.update(_entry(path.relative_to(ROOT), path.read_bytes()))
     return digest.hexdigest()
 
 
@@ -140,24 +138,6 @@ def suite_files() -> list[Path]:
 
 def _entry(path: Path, content: bytes) -> bytes:
     return b"\0%s\0%s" % (os.fsencode(path), hashlib.sha256(content).digest())
-
-
-@cache
-def _code(path: Path) -> bytes:
-    """A file's content; Python without comments and docstrings."""
-    if path.suffix != ".py":
-        return path.read_bytes()
-    tree = ast.parse(path.read_bytes())
-    for node in ast.walk(tree):
-        if isinstance(body := getattr(node, "body", None), list):
-            node.body = [one for one in body if not _is_docstring(one)]  # type: ignore[attr-defined]
-    return ast.dump(tree).encode()
-
-
-def _is_docstring(node: ast.AST) -> bool:
-    """Whether it is a string statement: a docstring, or the text below an attribute."""
-    value = node.value if isinstance(node, ast.Expr) else None
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def keep(target: Target, verdict: Verdict) -> None:

@@ -60,8 +60,8 @@ class Proof:
             self._run(item)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # Schemathesis raises groups that are not an Exception
-            if not _is_assertion(error):
+        except BaseException as error:  # pytest's own failures are not an Exception
+            if not isinstance(error, AssertionError):
                 self.broken[f"{item.nodeid} with {fault}"] = repr(error)
                 return False
             return True
@@ -103,12 +103,6 @@ def _faults(item: pytest.Item) -> set[str]:
 
 def _committed(faults: set[str]) -> set[str]:
     return {fault for fault in faults if not fault.endswith(DENIED)}
-
-
-def _is_assertion(error: BaseException) -> bool:
-    if isinstance(error, BaseExceptionGroup):
-        return all(_is_assertion(one) for one in error.exceptions)
-    return isinstance(error, AssertionError)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -13,8 +13,9 @@ import pytest
 
 from conformance.behaviours.lab import Inquiry, Lab
 from conformance.behaviours.observe import INQUIRIES, ask, observe_running
+from conformance.matrix.rows import rows
 from conformance.subject import Controlled, Subject, start
-from harness.catalog import Target, find_target
+from harness.catalog import Target, find_target, find_targets
 from harness.paths import ROOT
 from harness.services import Services, backing_services
 from spec.behaviours import BEHAVIOURS, questions
@@ -100,6 +101,13 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
 def test_no_question_is_defined_twice() -> None:
     document = tomllib.loads(BEHAVIOURS.read_text())
     assert sum(map(len, document.values())) == len(questions()) <= 160
+
+
+@pytest.mark.quick
+def test_every_question_tells_somebody_something() -> None:
+    """One that all recorded deployments answer alike, and without risk, has to go."""
+    found = rows(find_targets(["all"]))
+    assert [row.question.id for row in found if not row.differs and row.worst != "risky"] == []
 
 
 def test_every_question_is_asked() -> None:

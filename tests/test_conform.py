@@ -64,7 +64,7 @@ def test_python_s_own_server() -> None:
 @pytest.mark.quick
 def test_a_failure_is_shown_with_its_curl_line() -> None:
     with served(http.server.BaseHTTPRequestHandler) as url:
-        done = run("conform", url, "-k", "test_json")
+        done = run("conform", url, "-k", "test_answer and json")
     assert done.returncode == 1
     assert "expected  200" in done.stdout
     assert "got       501" in done.stdout
@@ -169,7 +169,7 @@ def test_the_request_that_fails_can_be_repeated(tmp_path: Path) -> None:
     done = run("conform", str(folder), "-k", "text or fingerprint or head", env=fault)
     assert done.returncode == 1
     last = done.stdout.splitlines()[-40:]
-    at = last.index("mine/wrong · text · test_index")
+    at = last.index("mine/wrong · text · test_answer[text /index]")
     assert last[at + 2 : at + 4] == ["expected  b'Hello, World!'", "got       b'Hello, world!'"]
     assert f"start the server with `./just serve {folder}`" in done.stdout
     curl = last[at + 4].removeprefix("repeat    ")
@@ -242,7 +242,7 @@ def test_behaviours() -> None:
 def test_a_hello_server(greeted: Future[CompletedProcess[str]]) -> None:
     (verdict,) = json.loads(greeted.result().stdout)
     outcomes = {check["name"]: check["outcome"] for check in verdict["checks"]}
-    assert outcomes["test_index"] == "passed"
-    assert outcomes["test_json"] == "failed"
+    assert outcomes["test_answer[text /index]"] == "passed"
+    assert outcomes["test_answer[json /json]"] == "failed"
     assert verdict["behaviours"]["trailing-slash"] == "not found"
     assert not verdict["unanswered"]

@@ -166,17 +166,6 @@ def test_conform(databases: Databases) -> None:
     assert "passed" in done.stdout
 
 
-def test_conform_names_a_driver_that_avoids_the_proxy(folder: Path, database_url: str) -> None:
-    (folder / "avoided").mkdir()
-    mongodb = replica_set(folder / "avoided")
-    with running(mongodb) as port:
-        initiate(port)
-        env = {"MONGODB_URL": mongodb.url(port), "DATABASE_URL": database_url}
-        done = run("conform", "eventmachine", "-k", "mongo", env=env)
-    assert done.returncode != 0
-    assert "connects to the members" in done.stdout + done.stderr
-
-
 def _swap_slugs(articles: Collection[dict[str, Any]]) -> None:
     for old, new in (("small", "other"), ("big", "small"), ("other", "big")):
         articles.update_one({"slug": old}, {"$set": {"slug": new}})

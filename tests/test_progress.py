@@ -68,8 +68,8 @@ def test_a_long_test_is_named_while_it_runs(tmp_path: Path) -> None:
 
 def test_conform_shows_its_progress() -> None:
     with served(http.server.BaseHTTPRequestHandler) as url:
-        done = run("conform", url, "-k", "test_json")
-    assert re.search(rf"(?m)^testing {url}  1/\d+ test_json", done.stderr), done.stderr
+        done = run("conform", url, "-k", "test_answer and json")
+    assert re.search(rf"(?m)^testing {url}  1/\d+ test_answer", done.stderr), done.stderr
     assert re.search(rf"(?m)^FAILED  {url}  \d+ s$", done.stderr), done.stderr
 
 

@@ -8,7 +8,9 @@ import pytest
 from openapi_spec_validator import validate
 
 import spec
+from conformance.corpus import corpus
 from harness.services import backing_services
+from spec import media_types
 
 pytestmark = pytest.mark.quick
 
@@ -17,10 +19,31 @@ def test_openapi_is_valid() -> None:
     validate(spec.openapi())
 
 
-def require(value: object, name: str) -> None:
-    """Fail unless ``value`` matches the component schema ``name``."""
-    reference = {"$ref": f"#/components/schemas/{name}", "components": spec.openapi()["components"]}
-    jsonschema.Draft202012Validator(reference).validate(value)
+def test_every_answer_is_the_one_that_openapi_describes() -> None:
+    """Its status, its media type and, if it is JSON, its schema."""
+    document = spec.openapi()
+    paths = {path.replace("{_id}", "").replace("{name}", ""): path for path in document["paths"]}
+    for exchange in corpus():
+        target = exchange.target.partition("?")[0]
+        known = [
+            path
+            for start, path in paths.items()
+            if target == start or (start.endswith("/") and target.startswith(start))
+        ]
+        if not known:
+            assert exchange.expected.status == 404, target
+            continue
+        responses = document["paths"][known[0]]["get"]["responses"]
+        response = responses[str(exchange.expected.status)]
+        if reference := response.get("$ref"):
+            response = document["components"]["responses"][reference.rpartition("/")[2]]
+        if not (media_type := exchange.expected.media_type):
+            continue
+        described = {media_types.canonical(name): one for name, one in response["content"].items()}
+        found = described.get(media_types.canonical(media_type)) or described["*/*"]
+        if "json" in media_type:
+            schema = found["schema"] | {"components": document["components"]}
+            jsonschema.Draft202012Validator(schema).validate(json.loads(exchange.expected.body))
 
 
 def test_the_kinds_of_files() -> None:

@@ -21,8 +21,7 @@ from harness.task import end_at_once_on_signals
 @click.command()
 @click.option("--target", "name", required=True, help="NAME/DEPLOYMENT or http://HOST:PORT")
 @click.option("--only", help="ids, separated by commas")
-@click.option("--patience", default=5.0, help="seconds of silence that count as no answer")
-def main(name: str, only: str | None, patience: float) -> None:
+def main(name: str, only: str | None) -> None:
     """Ask a server every question."""
     end_at_once_on_signals()
     inquiries = [INQUIRIES[id] for id in (only.split(",") if only else INQUIRIES)]
@@ -31,7 +30,7 @@ def main(name: str, only: str | None, patience: float) -> None:
         served = served_parts(server)
         inquiries = [one for one in inquiries if not one.control and served.issuperset(one.parts)]
         emit(event="asking", count=len(inquiries))
-        observe_running(Lab(server, patience=patience), inquiries, _report)
+        observe_running(Lab(server), inquiries, _report)
         return
     target = find_target(name)
     parts = frozenset(target.server.manifest.parts or Subject.parts)
@@ -40,7 +39,7 @@ def main(name: str, only: str | None, patience: float) -> None:
     try:
         with scratch("behaviours") as folder, backing_services() as backing:
             start_one = partial(start, target, backing, folder)
-            observe(start_one, target.deployment.concurrent, patience, inquiries, _report)
+            observe(start_one, target.deployment.concurrent, inquiries, _report)
     except TaskError as error:
         emit(event="unstarted", message=str(error))
         raise SystemExit(1) from error

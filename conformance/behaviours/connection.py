@@ -78,11 +78,6 @@ _BY_STATUS: dict[str, tuple[str, Mapping[str, str]]] = {
         "POST /index HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n",
         {"100": "100", "2": "final status", "4": "final status", "5": "final status"},
     ),
-    "upgrade-to-http-2": (
-        f"{_HEAD}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
-        "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n\r\n",
-        {"101": "upgraded", "2": "ignored", "4": "refused", "5": "refused"},
-    ),
 }
 
 

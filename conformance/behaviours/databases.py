@@ -4,42 +4,19 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from functools import partial
 
-import spec
-from conformance.behaviours.connection import INDEX
 from conformance.behaviours.instance import launched
 from conformance.behaviours.lab import Lab, asks
-from conformance.http import FAILED, Closed, Connection, Request, Silence
-from conformance.proxy import Proxy
+from conformance.http import FAILED, Closed, Request, Silence
 from conformance.subject import Controlled, Subject
 from harness.ports import free_port
 from harness.processes import wait_until
 
+_MONGODB, _POSTGRESQL = "/mongo", "/agents"  # endpoints that need one of them
+
 # Seconds between the usual timeouts (3, 5, 10, 15 and 30), not close to any of them
 _SOON, _LATEST = 8.0, 12.0
 _RECOVERY = 10.0  # seconds that a server may take to recover (contract)
-_POOL = 2
-_CROWD = 10 * _POOL
-
-
-@dataclass(frozen=True)
-class _Database:
-    name: str
-    part: spec.Part
-    setting: str
-
-    @property
-    def target(self) -> str:
-        return f"/{self.part}"
-
-    def proxy(self, server: Controlled) -> Proxy:
-        return server.mongodb if self.part == "mongo" else server.postgresql
-
-
-_MONGODB = _Database("mongodb", "mongo", "MONGODB_URL")
-_POSTGRESQL = _Database("postgresql", "agents", "DATABASE_URL")
 
 
 def _status(server: Subject, target: str) -> int | None:
@@ -51,35 +28,23 @@ def _status(server: Subject, target: str) -> int | None:
 
 
 @contextmanager
-def _connected(database: _Database, lab: Lab) -> Iterator[Controlled]:
-    """A server connected to the database: a new one if an earlier question broke the first."""
+def _connected(lab: Lab) -> Iterator[Controlled]:
+    """A server connected to PostgreSQL: a new one if an earlier question broke the first."""
     with ExitStack() as held:
         server = lab.controlled
-        if _status(server, database.target) != 200:
+        if _status(server, _POSTGRESQL) != 200:
             server = held.enter_context(lab.controlled.another())
-            assert _status(server, database.target) == 200, f"{database.target} is not served"
+            assert _status(server, _POSTGRESQL) == 200, f"{_POSTGRESQL} is not served"
         yield server
 
 
-@contextmanager
-def _asking(server: Subject, target: str, count: int = 1) -> Iterator[list[Connection]]:
-    """Connections that have each sent a request for ``target``."""
-    with ExitStack() as held:
-        connections = [held.enter_context(server.connect(_LATEST)) for _ in range(count)]
-        for connection in connections:
-            connection.send(Request(target).encode("x"))
-        yield connections
-
-
-# Unavailable at start, and cut connections
-
-
-def _starts(database: _Database, lab: Lab) -> str:
-    """Start a server while the database refuses connections."""
-    refusing = database.proxy(lab.controlled).address.through(free_port())
-    with launched(lab, **{database.setting: refusing}) as server:
+@asks("mongodb-starts", "mongo", lane="databases")
+def starts(lab: Lab) -> str:
+    """Start a server while MongoDB refuses connections."""
+    refusing = lab.controlled.mongodb.address.through(free_port())
+    with launched(lab, MONGODB_URL=refusing) as server:
         serves = server.serves()
-        status = _status(server, database.target) if serves else None
+        status = _status(server, _MONGODB) if serves else None
         if server.has_ended:
             return "ends"
         if not serves:
@@ -90,15 +55,15 @@ def _starts(database: _Database, lab: Lab) -> str:
 @asks("postgresql-cut", "agents", lane="databases")
 def cut(lab: Lab) -> str:
     """It counts as recovered after ten requests in a row are served."""
-    with _connected(_POSTGRESQL, lab) as server:
+    with _connected(lab) as server:
         with ThreadPoolExecutor(4) as pool:  # so that there are several connections
-            list(pool.map(partial(_status, server), [_POSTGRESQL.target] * 4))
+            list(pool.map(lambda target: _status(server, target), [_POSTGRESQL] * 4))
         server.postgresql.cut()
         time.sleep(2)  # a driver that checks its idle connections has noticed
         deadline = time.monotonic() + _RECOVERY
         failed, served = False, 0
         while served < 10:
-            if _status(server, _POSTGRESQL.target) == 200:
+            if _status(server, _POSTGRESQL) == 200:
                 served += 1
                 continue
             failed, served = True, 0
@@ -108,15 +73,14 @@ def cut(lab: Lab) -> str:
         return "errors, then served" if failed else "served"
 
 
-# Hanging
-
-
-def _hangs(database: _Database, lab: Lab) -> str:
-    with _connected(database, lab) as server:
+@asks("postgresql-hangs", "agents", lane="databases")
+def hangs(lab: Lab) -> str:
+    """On connections that are open."""
+    with _connected(lab) as server:
         time.sleep(1)  # HikariCP does not test a connection that was used in the last 500 ms
-        with database.proxy(server).in_state("hanging"), server.connect(_SOON) as connection:
+        with server.postgresql.in_state("hanging"), server.connect(_SOON) as connection:
             try:
-                connection.request(Request(database.target))
+                connection.request(Request(_POSTGRESQL))
             except Silence:
                 return "none within 8 s"
             except Closed:
@@ -128,52 +92,16 @@ def _hangs(database: _Database, lab: Lab) -> str:
 def hangs_many(lab: Lab) -> str:
     """Half as many requests again as there are threads: is /index answered before them?"""
     with (
-        lab.controlled.another(THREADS="8", DATABASE_POOL_SIZE=str(_POOL)) as server,
+        lab.controlled.another(THREADS="8", DATABASE_POOL_SIZE="2") as server,
         server.postgresql.in_state("hanging"),
+        ExitStack() as held,
     ):
         before = server.postgresql.sent
-        with _asking(server, _POSTGRESQL.target, 12) as waiting:
-            wait_until(lambda: server.postgresql.sent > before, timeout=lab.patience)
-            time.sleep(0.5)
-            with _asking(server, INDEX.target) as (other,):
-                try:
-                    served = other.receive(INDEX).status == 200
-                except FAILED:
-                    served = False
-                if not served:
-                    return "not served"
-                before_it = any(one.is_readable() for one in waiting)
-                return "served late" if before_it else "served"
-
-
-# The pool
-
-
-@asks("postgresql-crowd", "agents", lane="databases")
-def crowd(lab: Lab) -> str:
-    """Many clients ask for a slow database through a small pool."""
-    with lab.controlled.another(DATABASE_POOL_SIZE=str(_POOL)) as server:
-        assert _status(server, _POSTGRESQL.target) == 200, f"{_POSTGRESQL.target} is not served"
-        server.postgresql.delay = 0.05  # so that all of them are in flight at once
-        with (
-            _asking(server, _POSTGRESQL.target, _CROWD) as connections,
-            ThreadPoolExecutor(_CROWD) as clients,
-        ):
-            statuses = set(clients.map(_received, connections))
-    if not statuses <= {200, 503}:
-        return "some fail otherwise"
-    return "some 503" if 503 in statuses else "all served"
-
-
-def _received(connection: Connection) -> int | None:
-    """The status of a response; closes the connection, as some servers wait for that."""
-    with connection:
-        try:
-            return connection.receive().status
-        except FAILED:
-            return None
-
-
-for _one in (_MONGODB, _POSTGRESQL):
-    asks(f"{_one.name}-starts", _one.part, lane="databases")(partial(_starts, _one))
-    asks(f"{_one.name}-hangs", _one.part, lane="databases")(partial(_hangs, _one))
+        waiting = [held.enter_context(server.connect(_LATEST)) for _ in range(12)]
+        for connection in waiting:
+            connection.send(Request(_POSTGRESQL).encode("x"))
+        wait_until(lambda: server.postgresql.sent > before, timeout=lab.patience)
+        time.sleep(0.5)
+        if _status(server, "/index") != 200:
+            return "not served"
+        return "served late" if any(one.is_readable() for one in waiting) else "served"

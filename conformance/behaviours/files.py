@@ -12,7 +12,7 @@ from functools import partial
 import spec
 from conformance.behaviours.connection import LAST
 from conformance.behaviours.lab import Lab, asks
-from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
+from conformance.http import Closed, Garbled, Request, Response, Silence
 from conformance.subject import MODIFIED
 from harness.processes import wait_until
 from spec import media_types
@@ -252,7 +252,8 @@ def file_cut_short(lab: Lab) -> str:
         try:
             if not connection.socket.recv(1, socket.MSG_PEEK):
                 return "closed"
-            wait_until(lambda: _has_begun(connection), timeout=lab.patience)
+            peek = partial(connection.socket.recv, _HEAD, socket.MSG_PEEK)
+            wait_until(lambda: len(peek()) == _HEAD, timeout=lab.patience)
             os.truncate(file, 1 << 20)
             connection.socket.settimeout(_QUIET)
             response = connection.receive(request)
@@ -273,8 +274,3 @@ def file_cut_short(lab: Lab) -> str:
         if b"HTTP/1." in connection.read_raw(lab.patience):
             return "goes on"
         return "closed" if connection.is_closed_within(_QUIET) else "hangs"
-
-
-def _has_begun(connection: Connection) -> bool:
-    """Whether more than the head has been received."""
-    return len(connection.socket.recv(_HEAD, socket.MSG_PEEK)) == _HEAD

@@ -85,10 +85,7 @@ def launched(lab: Lab, **settings: str) -> Iterator[Instance]:
     own = {
         **server.environment,
         **server.services.environment(),
-        "HOST": "127.0.0.1",
         "PORT": str(port),
-        "WORKERS": "1",
-        "FILES_DIR": str(server.files),
         "SCRATCH": str(folder),
         "PYTHONUNBUFFERED": "1",  # so that output is in the log at once
         **settings,

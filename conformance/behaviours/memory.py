@@ -1,4 +1,4 @@
-"""Questions about memory: how much a server uses while it sends or gets a big body."""
+"""Questions about memory: how much a server uses while it sends big bodies."""
 
 import contextlib
 import math
@@ -7,7 +7,6 @@ import select
 import socket
 import time
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 from conformance import stored
@@ -43,33 +42,6 @@ def gridfs_memory(lab: Lab) -> str:
     with stored.files(lab.controlled) as database, lab.controlled.another() as server:
         stored.store(database, name, bytes(BIG))
         return _grown(server, lab.patience, "/gridfs/photo.jpg", f"/gridfs/{name}")
-
-
-def _of_body(target: str, lab: Lab) -> str:
-    """The class of growth while a client sends a body of 300 MB, in chunks of 1 MB.
-
-    Garbage alone takes up to 100 MB (Node.js), and some limits are 100 MB (Tornado).
-    """
-    chunk = b"%x\r\n%s\r\n" % (_MB, b"x" * _MB)
-    with lab.controlled.another() as server:
-        for _ in range(_WARM_UP):
-            server.ask("/index")
-        meter = _Meter(server)
-        head = f"POST {target} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-        with server.connect(lab.patience) as client, contextlib.suppress(OSError):
-            client.send(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
-            until = time.monotonic() + _PATIENCE
-            for _ in range(300):
-                client.send(chunk)
-                if time.monotonic() > until:
-                    break
-            time.sleep(_LOOK)
-        meter.look()
-        return "under 200 MB" if meter.most < 200 * _MB else "more"
-
-
-for _id, _target in (("refused-body-memory", "/index"), ("body-memory", "/notes")):
-    asks(_id, "notes", lane="alone")(partial(_of_body, _target))
 
 
 class _Meter:

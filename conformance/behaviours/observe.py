@@ -29,13 +29,14 @@ from spec.behaviours import questions
 
 __all__ = ["INQUIRIES", "Observation", "observe", "observe_running"]
 
-# For each server, the lanes that share it: at the same time, or one group after the other.
-# Questions of ``process`` start their own, and use the shared one only as a template.
+# For each server, the lanes that share it: at the same time, or one group after the other. The one
+# that takes longest starts first. Questions of ``process`` start their own, and use the shared one
+# only as a template.
 _SERVERS: tuple[tuple[tuple[Lane, ...], ...], ...] = (
+    (("waiting",),),
     (("wire", "process"),),
     (("alone",), ("databases",)),
     (("databases",),),
-    (("waiting",),),
 )
 
 # Questions asked at once on each server. A deployment that serves one client at a time gets half as
@@ -71,21 +72,17 @@ def observe_running(lab: Lab, inquiries: Iterable[Inquiry], report: Report) -> N
         report(ask(lab, inquiry))
 
 
-def observe(
-    start: Start, concurrent: bool, patience: float, inquiries: Iterable[Inquiry], report: Report
-) -> None:
+def observe(start: Start, concurrent: bool, inquiries: Iterable[Inquiry], report: Report) -> None:
     """Start servers, ask them, and report each answer as it comes.
 
-    ``concurrent`` is whether a server serves several clients at once; for ``patience``,
-    see :class:`Lab`.
+    ``concurrent`` is whether a server serves several clients at once.
     """
     lanes: dict[Lane, _Queue] = {}
     for inquiry in inquiries:
         lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
     with ThreadPoolExecutor(sum(_TOGETHER.values())) as pool:
         running = [
-            pool.submit(_work_on, start, patience, work, report)
-            for work in _shared(lanes, concurrent)
+            pool.submit(_work_on, start, work, report) for work in _shared(lanes, concurrent)
         ]
         for one in running:
             one.result()
@@ -114,12 +111,12 @@ def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[_Work]:
             yield from [[[lanes[lane]]]] * min(more, lanes[lane].qsize() - 1)
 
 
-def _work_on(start: Start, patience: float, work: _Work, report: Report) -> None:
+def _work_on(start: Start, work: _Work, report: Report) -> None:
     """Start a server and ask it."""
     with ExitStack() as held:
         with _starting:
             server = held.enter_context(start())
-        lab = Lab(replace(server, parts=served_parts(server)), patience)
+        lab = Lab(replace(server, parts=served_parts(server)))
         for queues in filter(None, work):
             with ThreadPoolExecutor(len(queues)) as pool:
                 list(pool.map(lambda queue: _ask_all(lab, queue, report), queues))

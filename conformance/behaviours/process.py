@@ -72,7 +72,7 @@ def _stopping_idle_connection(lab: Lab) -> str:
 def _sigterm_status(lab: Lab) -> str:
     """The kind of exit status."""
     with serving(lab) as server:
-        server.written()  # by now all its processes have started
+        server.settle()
         status = server.stop(SIGTERM)
     if status in (-SIGTERM, 128 + SIGTERM):
         return "the signal's"
@@ -82,7 +82,7 @@ def _sigterm_status(lab: Lab) -> str:
 @asks("sighup", lane="process")
 def _sighup(lab: Lab) -> str:
     with serving(lab) as server:
-        server.written()  # by now all its processes have started
+        server.settle()
         before = server.pids()
         server.signal(SIGHUP)
         wait_until(lambda: server.has_ended or bool(server.pids() - before), timeout=10)

@@ -10,7 +10,6 @@ import pytest
 
 import spec
 from conformance.address import with_database
-from conformance.causes import PATHS
 from conformance.events import emit
 from conformance.subject import Controlled, Subject, start
 from harness.catalog import find_target
@@ -83,17 +82,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ours, served = "://" not in name, set(spec.ENDPOINTS)
     if ours:
         served = set(find_target(name).server.manifest.parts or served)
-    possible = [item for item in items if _needed(item) <= served]
+    possible = [
+        item
+        for item in items
+        if served.issuperset(part for mark in item.iter_markers("serves") for part in mark.args)
+    ]
     kept = [item for item in possible if ours or not item.get_closest_marker("control")]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    config.stash[LEFT_OUT] = [part_of(item.nodeid) for item in possible if item not in kept]
+    config.stash[LEFT_OUT] = [part_of(item) for item in possible if item not in kept]
     items[:] = kept
-
-
-def _needed(item: pytest.Item) -> set[str]:
-    """The parts of the contract that a check needs."""
-    marked = {part for mark in item.iter_markers("serves") for part in mark.args}
-    return marked | {part for path, part in PATHS.items() if path == _path_of(item)}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -121,14 +118,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     emit(event="collected", count=len(session.items), left_out=session.config.stash[LEFT_OUT])
 
 
-def part_of(nodeid: str) -> str:
-    """The part of the contract that a check belongs to: the name of its file."""
-    return nodeid.split("::")[0].rsplit("/", 1)[-1].removeprefix("test_").removesuffix(".py")
-
-
-def _path_of(item: pytest.Item) -> str:
-    """The path of the OpenAPI document that a generated check is for."""
-    return next((path for path in PATHS if f" {path}]" in item.name), "")
+def part_of(item: pytest.Item) -> str:
+    """The part of the contract that a check belongs to: its request's, or the name of its file."""
+    callspec = getattr(item, "callspec", None)
+    if callspec and "exchange" in callspec.params:
+        return str(callspec.params["exchange"].part)
+    return item.path.stem.removeprefix("test_")
 
 
 _LINES_OF_LOG = 8
@@ -169,14 +164,14 @@ def pytest_runtest_makereport(
         url = name.rstrip("/") if "://" in name else _SERVED
         emit(
             event="check",
-            part=part_of(item.nodeid),
+            part=part_of(item),
             name=item.nodeid.split("::", 1)[-1],
             outcome=report.outcome,
             phase=report.when,
             seconds=round(report.duration, 3),
             message=message,
             repeat=request.curl(url) if request else "",
-            request=request.target if request else _path_of(item),
+            request=request.target if request else "",
             status=status,
             what=getattr(fault, "what", ""),
             where=report.longreprtext.splitlines()[-1] if report.failed else "",

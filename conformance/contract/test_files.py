@@ -2,26 +2,13 @@
 
 import pytest
 
-from conformance.corpus import targets
-from conformance.expect import answer, right, same
+from conformance.expect import answer, same
 from conformance.http import Request
 from conformance.marks import catches, control, serves
-from conformance.subject import SECRET, Controlled, Subject, fresh_name
+from conformance.subject import SECRET, Controlled, fresh_name
 from spec import Expected
 
 pytestmark = serves("files")
-
-
-@pytest.mark.parametrize("target", targets("files", 200))
-@catches("type-octet-stream", "file-text-newlines", "file-other-byte", "name-decoded-twice")
-def test_file(subject: Subject, target: str) -> None:
-    right(subject.ask(target))
-
-
-@pytest.mark.parametrize("target", targets("files", 404))
-@catches("file-200-for-missing", "missing-file-500")
-def test_missing_file(subject: Subject, target: str) -> None:
-    right(subject.ask(target))
 
 
 # Names that lead out of the folder; ``{outside}`` is the absolute path of a file there

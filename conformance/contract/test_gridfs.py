@@ -9,8 +9,7 @@ from pymongo.database import Database
 
 import spec
 from conformance import stored
-from conformance.corpus import targets
-from conformance.expect import answer, first_difference, reads_each_time, right, same
+from conformance.expect import answer, first_difference, same
 from conformance.http import Request
 from conformance.marks import catches, control, serves
 from conformance.stored import store
@@ -33,18 +32,10 @@ def database(controlled: Controlled) -> Iterator[Database[Any]]:
         yield database
 
 
-@pytest.mark.parametrize("target", targets("gridfs", 200))
-@catches("gridfs-type-guessed", "gridfs-oldest", "name-decoded-twice", "gridfs-chunked")
-def test_file(subject: Subject, target: str) -> None:
-    response = subject.ask(target)
-    right(response)
+@catches("gridfs-chunked")
+def test_the_length_is_sent(subject: Subject) -> None:
+    response = subject.ask(PHOTO)
     same("Content-Length", str(len(response.body)), response.header("Content-Length"), response)
-
-
-@pytest.mark.parametrize("target", targets("gridfs", 404))
-@catches("gridfs-200-for-missing", "missing-revision-500")
-def test_missing_file(subject: Subject, target: str) -> None:
-    right(subject.ask(target))
 
 
 @control
@@ -62,13 +53,6 @@ def test_a_file_of_several_chunks(controlled: Controlled, database: Database[Any
     name, content = fresh_name("bin"), bytes(range(256)) * 4096 + b"end"
     store(database, name, content)
     answer(controlled.ask(f"/gridfs/{name}"), Expected(200, BYTES, content))
-
-
-@control
-@catches("gridfs-cached")
-def test_each_request_reads_the_database(controlled: Controlled) -> None:
-    least = len(spec.files()["photo.jpg"])
-    reads_each_time(controlled, PHOTO, controlled.mongodb, least)
 
 
 @control

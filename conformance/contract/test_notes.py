@@ -12,8 +12,7 @@ from pymongo.collection import Collection
 
 import spec
 from conformance import stored
-from conformance.corpus import corpus
-from conformance.expect import answer, holds, problem, right, same
+from conformance.expect import answer, holds, problem, same
 from conformance.http import Request, Response
 from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, Subject
@@ -172,12 +171,6 @@ def test_nothing_is_stored_of_a_refused_note(
             response = connection.request(post(body.replace(b"MARK", mark.encode())))
     left = notes.count_documents(_with(mark))
     holds("MongoDB", "no refused note", left == 0, f"{left} notes", response)
-
-
-@pytest.mark.parametrize("target", [one.target for one in corpus(["notes"])])
-@catches("note-id-500", "note-invented", "json-escaped")
-def test_a_note_by_its_id(subject: Subject, target: str) -> None:
-    right(subject.ask(target))
 
 
 @control

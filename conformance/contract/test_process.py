@@ -94,7 +94,11 @@ def test_bad_settings(controlled: Controlled, tmp_path: Path) -> None:
 def _two_workers(controlled: Controlled) -> Iterator[Controlled]:
     with controlled.another(WORKERS="2") as server:
         right(server.ask("/index"))
-        yield server
+        server.settle()  # some stacks take ten seconds to stop a worker that is still starting
+        try:
+            yield server
+        finally:
+            stop(server.process, grace=0)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])

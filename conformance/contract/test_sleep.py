@@ -8,9 +8,8 @@ from conformance.expect import holds, right
 from conformance.marks import catches, serves
 from conformance.subject import Subject
 
-pytestmark = serves("sleep")
 
-
+@serves("sleep")
 @pytest.mark.parametrize(("query", "ms"), [("", 1000), ("?ms=300", 300)])
 @catches("sleeps-not", "sleeps-short")
 def test_sleeps(subject: Subject, query: str, ms: int) -> None:
@@ -19,9 +18,3 @@ def test_sleeps(subject: Subject, query: str, ms: int) -> None:
     took = (time.monotonic() - start) * 1000
     right(response)
     holds("time", f"at least {ms} ms", ms <= took, f"{took:.1f} ms", response)
-
-
-@pytest.mark.parametrize("ms", [0, 1, 7])
-@catches("json-spaces")
-def test_short_sleeps(subject: Subject, ms: int) -> None:
-    right(subject.ask(f"/sleep?ms={ms}"))

@@ -23,18 +23,12 @@ from harness.console import progress_bar, result, say
 from harness.errors import UsageError
 from harness.paths import CALLER
 from harness.writing import write_whole
-from spec.behaviours import RATINGS, Answer, Question, Rating, questions
+from spec.behaviours import Rating, questions
 
 _LONGEST = 600.0  # seconds after which no more questions are asked
 
 
-@dataclass(frozen=True)
-class Seen:
-    """A question, in the words of the server's own paths, and the server's answer."""
-
-    question: Question
-    answer: str
-    rated: Answer
+Seen = dict[str, str | None]  # a question with the server's answer, as in the JSON
 
 
 @dataclass
@@ -48,15 +42,15 @@ class Findings:
 
     def sorted(self) -> list[Seen]:
         """The worst first, and then in the document's order."""
-        order = list(questions())
+        ids, ratings = list(questions()), list(STYLES)
         return sorted(
             self.answers,
-            key=lambda one: (-RATINGS.index(one.rated.rating), order.index(one.question.id)),
+            key=lambda one: (ratings.index(str(one["rating"])), ids.index(str(one["id"]))),
         )
 
-    def count(self, rating: Rating) -> int:
-        """The number of answers with a rating."""
-        return sum(one.rated.rating == rating for one in self.answers)
+    def counts(self) -> dict[str, int]:
+        """The number of answers with each rating."""
+        return {rating: sum(one["rating"] == rating for one in self.answers) for rating in STYLES}
 
 
 def examine(
@@ -88,20 +82,22 @@ def examine(
         )
     found = Findings(server.url + server.path)
     try:
-        _ask_all(lab, inquiries, lambda seen: _take(found, lab, seen))
+        _ask_all(lab, inquiries, lambda seen: _take(found, server.path, seen))
     except KeyboardInterrupt:
         say("interrupted: these are the answers so far")
         raise
     finally:
         server.end()
         if page_file:
-            write_whole(CALLER / page_file, as_page(found))
+            values = {"found": found, "counts": _counted(found)}
+            text = pages.render(Path(__file__).parent, values, template="foreign.html.jinja")
+            write_whole(CALLER / page_file, text)
             click.echo(CALLER / page_file)
         elif to_json:
             click.echo(as_json(found))
         else:
             show(found, result)
-    if fail_on and found.count(fail_on):
+    if fail_on and found.counts()[fail_on]:
         sys.exit(1)
 
 
@@ -135,25 +131,26 @@ def _ask_all(lab: Lab, inquiries: Sequence[Inquiry], report: Callable[[Observati
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _take(found: Findings, lab: Lab, seen: Observation) -> None:
+def _take(found: Findings, path: str, seen: Observation) -> None:
+    """Add an answer, to the question in the words of the server's own path."""
     question = questions()[seen.id]
     if seen.answer is None:
         why = " ".join(seen.error.split())
         found.unanswered[seen.id] = why.removeprefix(f"{Inapplicable.__name__}: ")
         return
-    text = question.text.replace("/index/", f"{lab.page.path}/").replace("/index", lab.page.path)
-    worded = Question(**{**vars(question), "text": text})
-    found.answers.append(Seen(worded, seen.answer, _rated(question, seen.answer)))
-
-
-def _rated(question: Question, answer: str) -> Answer:
-    """The rating of an answer; its reason stands alone, without the answer listed before it."""
-    rated, why = question.answers[answer], ""
-    for name, listed in question.answers.items():
-        why = why if listed.why.startswith("The same, ") else listed.why
-        if name == answer:
-            break
-    return Answer(rated.rating, why)
+    rated = question.answers[seen.answer]
+    found.answers.append(
+        {
+            "id": question.id,
+            "group": question.group,
+            "question": question.text.replace("/index/", f"{path}/").replace("/index", path),
+            "answer": seen.answer,
+            "rating": rated.rating,
+            "why": rated.why,
+            "source": question.source,
+            "requirement": question.requirement,
+        }
+    )
 
 
 def show(found: Findings, console: Console) -> None:
@@ -163,47 +160,21 @@ def show(found: Findings, console: Console) -> None:
         table.add_column(column, no_wrap=True)
     table.add_column("why it is risky")
     for one in found.sorted():
-        rating = one.rated.rating
-        why = f"{one.rated.why} ({one.question.source})" if rating == "risky" else ""
-        table.add_row(Text(rating, STYLES[rating]), one.question.id, Text(one.answer), Text(why))
+        why = f"{one['why']} ({one['source']})" if one["rating"] == "risky" else ""
+        rating = Text(str(one["rating"]), STYLES[str(one["rating"])])
+        table.add_row(rating, one["id"], Text(str(one["answer"])), Text(why))
     console.print(table)
     for id, why in found.unanswered.items():
         console.print(Text(f"{id}: no answer: {why}", "dim"), soft_wrap=True)
-    console.print(f"\n{found.url}: {_counts(found)}", style="bold", soft_wrap=True)
+    console.print(f"\n{found.url}: {_counted(found)}", style="bold", soft_wrap=True)
 
 
-def _counts(found: Findings) -> str:
-    counts = ", ".join(f"{found.count(rating)} {rating}" for rating in reversed(RATINGS))
+def _counted(found: Findings) -> str:
+    counts = ", ".join(f"{count} {rating}" for rating, count in found.counts().items())
     return f"{len(found.answers)} answers: {counts}"
 
 
 def as_json(found: Findings) -> str:
     """All of it, for machines."""
-    return json.dumps(
-        {
-            "url": found.url,
-            "counts": {rating: found.count(rating) for rating in reversed(RATINGS)},
-            "answers": [
-                {
-                    "id": one.question.id,
-                    "group": one.question.group,
-                    "question": one.question.text,
-                    "answer": one.answer,
-                    "rating": one.rated.rating,
-                    "why": one.rated.why,
-                    "source": one.question.source,
-                    "requirement": one.question.requirement,
-                }
-                for one in found.sorted()
-            ],
-            "unanswered": found.unanswered,
-        },
-        indent=2,
-        ensure_ascii=False,
-    )
-
-
-def as_page(found: Findings) -> str:
-    """A page to read offline."""
-    values = {"found": found, "counts": _counts(found)}
-    return pages.render(Path(__file__).parent, values, template="foreign.html.jinja")
+    parts = {"url": found.url, "counts": found.counts(), "answers": found.sorted()}
+    return json.dumps(parts | {"unanswered": found.unanswered}, indent=2, ensure_ascii=False)

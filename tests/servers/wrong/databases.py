@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import asyncpg
+import pymongo
 from faults import fault, switched
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.collection import AsyncCollection
@@ -42,7 +43,7 @@ class Databases:
         self.connection: asyncpg.Connection | None = None
         self.cache: dict[str, Any] = {}
         self.failed = False
-        self.switches = {name: Switches(name, url) for name, url in self.urls.items()}
+        self.switches = Switches(database_url)
 
     def _client(self) -> AsyncMongoClient[dict[str, Any]]:
         size = pool_size("mongodb")
@@ -51,18 +52,18 @@ class Databases:
     async def articles(self, slug: str) -> dict[str, Any] | None:
         if fault("cached-article") and slug in self.cache:
             return dict(self.cache[slug])
-        async with self.switches["mongodb"].operation():
-            found = await self._find(slug)
+        found = await self._find(slug)
         self.cache[slug] = dict(found or {})
         return found
 
     async def _find(self, slug: str) -> dict[str, Any] | None:
-        return await self.database.articles.find_one({"slug": slug})
+        with pymongo.timeout(12 if fault("mongodb-silence-waited-for") else 2.5):
+            return await self.database.articles.find_one({"slug": slug})
 
     async def agents(self) -> list[dict[str, Any]]:
         if fault("cached-agents") and "agents" in self.cache:
             return list(self.cache["agents"])
-        async with self.switches["postgresql"].operation():
+        async with self.switches.operation():
             try:
                 rows = await self._fetch(self._query())
             except (asyncpg.CannotConnectNowError, asyncpg.TooManyConnectionsError) as error:
@@ -122,13 +123,8 @@ class Databases:
         self.failed = True
         if fault("outage-stops-everything"):
             time.sleep(6)
-        otherwise = any(switched(f"{name}-starts") == "answers otherwise" for name in self.urls)
+        otherwise = switched("mongodb-starts") == "answers otherwise"
         return 500 if fault("database-500") or otherwise else 503
-
-    @property
-    def waiting(self) -> int:
-        """Operations in flight."""
-        return sum(one.waiting for one in self.switches.values())
 
 
 def pool_size(name: str) -> int:
@@ -137,46 +133,33 @@ def pool_size(name: str) -> int:
 
 
 class Switches:
-    """The switches that change operations on one of the databases."""
+    """The switches that change operations on PostgreSQL."""
 
-    def __init__(self, name: str, url: str) -> None:
-        self.name, self.url = name, url
+    def __init__(self, url: str) -> None:
+        self.url = url
         self.waiting = 0
+        """Operations in flight."""
         self.away_until = 0.0
         self.watch: asyncio.Task[float] | None = None
-
-    def answer(self, question: str) -> str | None:
-        return switched(f"{self.name}-{question}")
 
     @asynccontextmanager
     async def operation(self) -> AsyncIterator[None]:
         if time.monotonic() < self.away_until:
             raise ConnectionFailure("switched to be away")
-        self.crowd()
         await self.cut()
         self.waiting += 1
         try:
             yield
         except AWAY:
-            await self.failed()
+            if switched("postgresql-hangs") == "none within 8 s":
+                await asyncio.sleep(10)
             raise
         finally:
             self.waiting -= 1
 
-    async def failed(self) -> None:
-        if self.answer("hangs") == "none within 8 s":
-            await asyncio.sleep(10)
-
-    def crowd(self) -> None:
-        answer = self.answer("crowd")
-        if self.waiting > 4 and answer == "some 503":
-            raise ConnectionFailure("too many wait")
-        if self.waiting > 4 and answer == "some fail otherwise":
-            raise RuntimeError("too many wait")
-
     async def cut(self) -> None:
         """Fail if the database's connections have been cut since the last operation."""
-        answer = self.answer("cut")
+        answer = switched("postgresql-cut")
         if answer in (None, "served"):
             return
         if self.watch is None:

@@ -60,18 +60,17 @@ def refuse(bad: list[str]) -> None:
     sys.exit(0 if fault("bad-setting-status-0") else 2)
 
 
-def wait_for_databases(settings: dict[str, str]) -> None:
-    for name, setting in (("mongodb", "MONGODB_URL"), ("postgresql", "DATABASE_URL")):
-        parts = urlsplit(settings[setting])
-        answer = switched(f"{name}-starts")
-        while answer in ("ends", "serves nothing"):
-            try:
-                socket.create_connection((parts.hostname or "", parts.port or 0)).close()
-                break
-            except OSError:
-                if answer == "ends":
-                    raise
-                time.sleep(0.2)
+def wait_for_mongodb(url: str) -> None:
+    parts = urlsplit(url)
+    answer = switched("mongodb-starts")
+    while answer in ("ends", "serves nothing"):
+        try:
+            socket.create_connection((parts.hostname or "", parts.port or 0)).close()
+            break
+        except OSError:
+            if answer == "ends":
+                raise
+            time.sleep(0.2)
 
 
 def work(listener: socket.socket, settings: dict[str, str]) -> None:
@@ -178,7 +177,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def main() -> None:
     settings = read_settings()
-    wait_for_databases(settings)
+    wait_for_mongodb(settings["MONGODB_URL"])
     listener = listen(settings["HOST"], int(settings["PORT"]))
     count = 1 if fault("workers-ignored") else int(settings["WORKERS"])
     sys.exit(Parent(listener, settings).run(count))

@@ -14,15 +14,13 @@ from wire import Request
 Note = dict[str, Any]
 
 
-TITLES = {"taken": "t", "altered": "t?", "the first": "first", "the last": "last"}
+TITLES = {"taken": "t", "altered": "t?"}
 """What the switched answers store."""
 
 MARKS = {
     b"[[[[": "json-nested",
-    b'"first"': "json-duplicate-member",
     b"NaN": "json-not-a-number",
     b"\xff": "json-invalid-utf-8",
-    b"\\ud800": "json-surrogate",
     b" " * 1024: "body-of-2-mb",
 }
 """The questions whose bodies contain these bytes."""
@@ -64,13 +62,12 @@ class Notes:
     async def store(self, note: Note) -> None:
         if fault("note-stored-late"):
             asyncio.get_running_loop().create_task(self.store_late(dict(note)))
-        async with self.databases.switches["mongodb"].operation():
-            if fault("note-not-stored"):
-                note["_id"] = ObjectId()
-                return
-            await self.databases.database.notes.insert_one(note)
-            if fault("note-stored-twice"):
-                await self.databases.database.notes.insert_one(note | {"_id": ObjectId()})
+        if fault("note-not-stored"):
+            note["_id"] = ObjectId()
+            return
+        await self.databases.database.notes.insert_one(note)
+        if fault("note-stored-twice"):
+            await self.databases.database.notes.insert_one(note | {"_id": ObjectId()})
 
     async def store_late(self, note: Note) -> None:
         """Store it as soon as the database is back."""
@@ -89,8 +86,7 @@ class Notes:
             if fault("note-id-500"):
                 raise
             return None
-        async with self.databases.switches["mongodb"].operation():
-            note = await self.databases.database.notes.find_one({"_id": key})
+        note = await self.databases.database.notes.find_one({"_id": key})
         if note is None and fault("note-invented"):
             return {"_id": key, "title": "", "text": ""}
         if note is not None:

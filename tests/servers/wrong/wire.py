@@ -92,10 +92,6 @@ class Accepted(Last):
     """The same, with a success."""
 
 
-class Speaks(Exception):
-    """The response is in another protocol."""
-
-
 class Cut(Exception):
     """The body has ended before its announced length."""
 
@@ -123,8 +119,6 @@ class Connection:
         """Whether the connection ends after the current response."""
         self.mute = False
         """Whether nothing is answered after the current response."""
-        self.pieces = 0
-        """The number of reads since the last response."""
         self.deadline: float | None = None
         """When waiting for a head ends (time.monotonic)."""
 
@@ -144,8 +138,6 @@ class Connection:
             await asyncio.wait([asyncio.ensure_future(self.stopping.wait())], timeout=20)
         except Closes:
             pass
-        except Speaks as other:
-            self.writer.write(other.args[0])
         except (ConnectionError, asyncio.IncompleteReadError, Cut):
             if fault("disconnect-kills"):
                 os._exit(1)
@@ -229,7 +221,6 @@ class Connection:
         self.buffer += data
         if fault("flood-kills") and (len(self.buffer) > 5_000 or FLOOD.search(self.buffer)):
             os._exit(1)
-        self.pieces += 1
         return bool(data)
 
     async def read_request(self) -> Request | None:
@@ -360,8 +351,6 @@ class Connection:
         if request.header("upgrade") == "x":
             self.forbids("upgrade-with-body")
             request.drop("content-length")
-        if request.header("upgrade") == "h2c" and self.allows("upgrade-to-http-2") == "upgraded":
-            raise Speaks(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n")
         self.check_expectation(request)
 
     def check_expectation(self, request: Request) -> None:
@@ -404,9 +393,7 @@ class Connection:
                 return b""
         if codings:
             return await self.read_chunks(request)
-        body = await self.take(self.length(lengths))
-        request.asked += ["slow-body"] * (self.pieces > 4 and len(body) < 1000)
-        return body
+        return await self.take(self.length(lengths))
 
     def length(self, lengths: list[str]) -> int:
         if len(lengths) > 1:
@@ -444,10 +431,9 @@ class Connection:
 
     async def read_chunks(self, request: Request) -> bytes:
         body = bytearray()
-        memory = "refused-body-memory" if request.target == "/index" else "body-memory"
         while size := await self.chunk_size(request):
             body += await self.take(size)
-            if len(body) > LONGEST_BODY and switched(memory) != "more":
+            if len(body) > LONGEST_BODY:
                 raise Refused(413)
             end = await self.take(2)
             if end.startswith(b"\n"):
@@ -514,7 +500,6 @@ class Connection:
         response = Response(200, {}) if request.accepted else await self.handle(request)
         keep = self.keeps(request) and pipelined != "closed"
         await self.write(request, response, keep)
-        self.pieces = 0
         if pipelined == "dropped" or self.mute or self.kept_1_0(request) == "left open":
             raise Waits
         return keep

@@ -66,11 +66,12 @@ class Worker:
     async def held_up(self, request: Request) -> None:
         """Let /index wait for operations on a database that hangs."""
         answer = switched("postgresql-hangs-many")
-        waiting = self.server.databases.waiting
+        operations = self.server.databases.switches
+        waiting = operations.waiting
         if request.target != "/index" or not waiting:
             return
         if answer == "served late":
-            while self.server.databases.waiting >= waiting:
+            while operations.waiting >= waiting:
                 await asyncio.sleep(0.1)
             await asyncio.sleep(0.5)
         if answer == "not served":
