@@ -24,7 +24,7 @@ AGENTS = """
 async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
     mongodb = AsyncMongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
-    url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
+    url, size = str(settings.DATABASE_URL), settings.DATABASE_POOL_SIZE
     postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=4)
     async with mongodb, postgresql, ClientSession(connector=TCPConnector(limit=0)) as upstream:
         yield {"mongodb": mongodb, "postgresql": postgresql, "upstream": upstream}

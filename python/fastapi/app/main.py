@@ -1,5 +1,3 @@
-import logging
-
 import uvicorn
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
@@ -8,8 +6,6 @@ from app.databases import lifespan
 from app.problems import ERRORS, answer
 from app.settings import settings
 from app.views import router
-
-logging.basicConfig(level="INFO", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
 
 app = FastAPI(lifespan=lifespan, exception_handlers=dict.fromkeys(ERRORS, answer))
 app.include_router(router, max_body_size=2**20)

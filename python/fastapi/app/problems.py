@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 
 from app.databases import AWAY
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("uvicorn.error")
 
 
 class Problem(BaseModel):

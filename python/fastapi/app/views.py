@@ -16,12 +16,8 @@ from app.settings import settings
 router = APIRouter(responses={"4XX": {"content": {"*/*": {}}}, **problems(500)})
 
 
-class Document(BaseModel):
+class Document(BaseModel, extra="allow"):
     id: Annotated[str, BeforeValidator(str), Field(alias="_id")]
-
-
-class Article(Document, extra="allow"):
-    slug: str
 
 
 class NewNote(BaseModel):
@@ -31,16 +27,6 @@ class NewNote(BaseModel):
 
 class Note(NewNote, Document):
     pass
-
-
-class Agent(BaseModel):
-    number: str
-    extension: str | None
-    context: str | None
-    state_interface: str | None
-    status: str
-    extension_status: str
-    paused: str
 
 
 @router.get("/index", response_class=PlainTextResponse)
@@ -53,7 +39,7 @@ async def hello() -> dict[str, str]:
     return {"message": "Hello, World!"}
 
 
-@router.get("/mongo", response_model=Article, responses=problems(400, 404, 503))
+@router.get("/mongo", response_model=Document, responses=problems(400, 404, 503))
 async def mongo(mongodb: MongoDB, doc: Literal["small", "big"] = "small") -> Any:
     if article := await mongodb.articles.find_one({"slug": doc}):
         return article
@@ -75,8 +61,8 @@ async def read_note(mongodb: MongoDB, _id: str) -> Note:
     raise HTTPException(404)
 
 
-@router.get("/agents", response_model=list[Agent], responses=problems(503))
-async def agents(postgresql: PostgreSQL) -> Any:
+@router.get("/agents", responses=problems(503))
+async def agents(postgresql: PostgreSQL) -> list[dict[str, str | None]]:
     return await fetch(postgresql, AGENTS)
 
 
