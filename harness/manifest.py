@@ -83,6 +83,10 @@ class Deployment(_Model):
     """False if each request opens a SQL connection of its own."""
     warmup: Annotated[float, Field(ge=0)] = 1.0
     """Seconds of load before it reaches full speed."""
+    copied: bool = True
+    """False if copies leave it out, with the files that only it needs."""
+    files: list[Text] = []
+    """These files."""
 
 
 class Manifest(_Model):
@@ -112,6 +116,13 @@ class Manifest(_Model):
         names = [deployment.name for deployment in self.deployment]
         if duplicate := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"deployment {duplicate!r} is defined twice")
+        return self
+
+    @model_validator(mode="after")
+    def _the_default_is_copied(self) -> "Manifest":
+        default, *others = self.deployment
+        if not default.copied or any(one.copied and one.files for one in (default, *others)):
+            raise ValueError("copied: copies have the first deployment; files is for the left out")
         return self
 
 

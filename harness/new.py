@@ -1,14 +1,17 @@
 """Copies a server as the start of a new service."""
 
+import json
+import re
 import shutil
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import spec
 from harness import readme
-from harness.catalog import Server
+from harness.catalog import NAME, Server
 from harness.errors import TaskError, UsageError
 from harness.naming import check_name, rename
 from harness.paths import ROOT
@@ -59,9 +62,27 @@ def _write(server: Server, folder: Path, name: str | None) -> None:
         shutil.copy2(source, copy)
     description = folder / "README.md"
     text = description.read_text(errors="surrogateescape")
-    description.write_text(readme.without_outer_links(text), errors="surrogateescape")
+    left_out = {one.name for one in server.manifest.deployment if not one.copied}
+    text = readme.without_deployments(readme.without_outer_links(text), left_out)
+    description.write_text(text, errors="surrogateescape")
+    if left_out:
+        _leave_out(left_out, folder)
     if name:
         rename(server, folder, name)
+
+
+def _leave_out(deployments: set[str], folder: Path) -> None:
+    """Remove deployments from the manifest and from the recorded answers."""
+    manifest, records = folder / NAME, folder / "behaviours.json"
+    head, *parts = re.split(r"^(?=\[\[deployment\]\])", manifest.read_text(), flags=re.MULTILINE)
+    kept = [
+        part for part in parts if tomllib.loads(part)["deployment"][0]["name"] not in deployments
+    ]
+    manifest.write_text("".join([head, *kept]).rstrip() + "\n")
+    if records.exists():
+        answers = json.loads(records.read_text()).items()
+        own = {name: one for name, one in answers if name not in deployments}
+        records.write_text(json.dumps(own, indent=2, ensure_ascii=False) + "\n")
 
 
 def _files(server: Server) -> Iterator[tuple[Path, Path]]:
@@ -74,5 +95,7 @@ def _files(server: Server) -> Iterator[tuple[Path, Path]]:
     if has_databases:
         for source in source_files(TEMPLATE):
             yield source, source.relative_to(TEMPLATE)
+    left_out = {Path(file) for one in server.manifest.deployment for file in one.files}
     for source in source_files(server.folder):
-        yield source, source.relative_to(server.folder)
+        if (place := source.relative_to(server.folder)) not in left_out:
+            yield source, place

@@ -1,7 +1,7 @@
 """READMEs: a server's section about running it by itself, and the project's table of servers."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from harness.catalog import Server
 from harness.errors import TaskError
@@ -26,6 +26,20 @@ def blocks(text: str) -> list[list[str]]:
 def without_outer_links(text: str) -> str:
     """Replace links that leave the server's folder with their text: in a copy they are dead."""
     return re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\)", r"\1", text)
+
+
+def without_deployments(text: str, deployments: Collection[str]) -> str:
+    """Leave out what is said of these alone: items that begin with their names, and what stands
+    between the comments ``only here`` and ``end``."""
+    items = re.split(r"^(?=- |\n|\S)", text, flags=re.MULTILINE)
+    kept = [item for item in items if not _is_only_of(item, deployments)]
+    return re.sub(r"<!-- only here -->\n.*?<!-- end -->\n\n?", "", "".join(kept), flags=re.DOTALL)
+
+
+def _is_only_of(item: str, deployments: Collection[str]) -> bool:
+    """Whether an item is ``- `id`, … (`deployment`, …): …`` with only such deployments."""
+    found = re.match(r"- (?:`[^`]+`,?\s+)+\(((?:`[^`]+`,?\s*)+)\):", item)
+    return found is not None and set(re.findall("`(.+?)`", found[1])) <= set(deployments)
 
 
 def with_table(text: str, servers: Iterable[Server]) -> str:

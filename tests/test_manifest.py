@@ -68,6 +68,8 @@ def test_a_good_manifest(tmp_path: Path) -> None:
         ('name = "second"', 'name = "first"', "first"),
         ("concurrent = false", 'concurrent = "no"', "deployment.1.concurrent"),
         ("concurrent = false", "concurent = false", "deployment.1.concurent"),
+        ('model = "threads"', 'model = "threads"\ncopied = false', "copied"),
+        ("concurrent = false", 'files = ["only.ini"]', "copied"),
         ('inputs = ["requirements.txt"]', "inputs = []", "build.inputs"),
         ('homepage = "https://example.org"', 'homepage = "example.org"', "homepage"),
         ("[build]", 'needs = ["go"]\n[build]', "needs.0.toolchain"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from conformance import records
 from harness.catalog import Server, find_servers, find_target
 from harness.errors import TaskError, UsageError
 from harness.new import copy_server
@@ -40,6 +41,7 @@ def test_a_copy_has_all_that_it_needs(server: Server, tmp_path: Path) -> None:
     copy_server(server, tmp_path)
     found = files(tmp_path)
     own = {path.relative_to(server.folder).as_posix() for path in source_files(server.folder)}
+    own -= {file for one in server.manifest.deployment for file in one.files}
     added = found - own
     assert own <= found
     assert {".gitignore", ".env.example", "README.md", "server.toml"} <= own
@@ -49,6 +51,18 @@ def test_a_copy_has_all_that_it_needs(server: Server, tmp_path: Path) -> None:
     assert "](../" not in (tmp_path / "README.md").read_text()
     for path in tmp_path.rglob("*.py"):
         assert not re.search(r"(import|from) (harness|conformance|bench|spec)\b", path.read_text())
+
+
+def test_a_copy_has_no_deployment_of_published_benchmarks_alone(tmp_path: Path) -> None:
+    flask = server_of("flask")
+    copy_server(flask, tmp_path)
+    copy = find_target(str(tmp_path)).server
+    assert [one.name for one in copy.manifest.deployment] == ["gunicorn", "gunicorn-gevent"]
+    assert {path.name for path in source_files(flask.folder)} - files(tmp_path) >= {"uwsgi.ini"}
+    assert records.read(copy).keys() == {"gunicorn", "gunicorn-gevent"}
+    text = (tmp_path / "README.md").read_text()
+    assert not re.search("only here|`uwsgi`|`ipv6`", text)
+    assert "`responses-to-broken-body`" in text
 
 
 @each_server

@@ -17,7 +17,6 @@ from werkzeug import Request, Response
 
 from api import views
 from api.databases import mongodb
-from refservers import urls_sql
 
 pytestmark = pytest.mark.django_db
 
@@ -110,9 +109,7 @@ def test_too_large_note(client: Client) -> None:
     assert_problem(post(client, b" " * (2**20 + 1)), 413, "Request Entity Too Large")
 
 
-@pytest.mark.parametrize("urlconf", ["refservers.urls", "refservers.urls_sql"])
-def test_agents(client: Client, settings: Settings, urlconf: str) -> None:
-    settings.ROOT_URLCONF = urlconf
+def test_agents(client: Client) -> None:
     response = client.get("/agents")
     assert response.status_code == 200
     agents = response.json()
@@ -263,12 +260,6 @@ def test_method(client: Client, method: str, target: str, allowed: str) -> None:
     response = client.generic(method, target)
     assert response.status_code == 405
     assert allowed in response.headers["Allow"]
-
-
-@pytest.mark.urls("refservers.urls_sql")
-def test_mistake(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(urls_sql, "AGENTS", "SELECT * FROM unknown")
-    assert_problem(client.get("/agents"), 500, "Internal Server Error")
 
 
 def test_missing_file_of_our_own(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

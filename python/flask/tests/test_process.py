@@ -17,15 +17,8 @@ import pytest
 from bson import ObjectId
 from pymongo.database import Database
 
-BIN = Path(sys.executable).parent
-APP = [sys.executable, "-m", "app.main"]
 GUNICORN = [sys.executable, "-m", "gunicorn"]
 GUNICORN_GEVENT = [*GUNICORN, "--worker-class=gevent"]
-PYWSGI = [sys.executable, "-m", "app.pywsgi"]
-
-
-def uwsgi(port: int) -> list[str]:
-    return [f"{BIN}/uwsgi", "uwsgi.ini", f"--http=127.0.0.1:{port}", "--threads=10"]
 
 
 class Server(NamedTuple):
@@ -74,19 +67,14 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     raise TimeoutError
 
 
-def commands(port: int) -> dict[str, list[str]]:
-    return {
-        "gunicorn": GUNICORN,
-        "gunicorn-gevent": GUNICORN_GEVENT,
-        "gevent": PYWSGI,
-        "uwsgi": uwsgi(port),
-    }
+@pytest.mark.parametrize("command", [GUNICORN, GUNICORN_GEVENT], ids=["threads", "gevent"])
+def test_sigterm(command: list[str], unused_port: int, tmp_path: Path) -> None:
+    with serve(command, unused_port, tmp_path) as server:
+        finishes_on_sigterm(server)
 
 
-@pytest.mark.parametrize("name", ["gunicorn", "gunicorn-gevent", "gevent"])
-def test_sigterm(name: str, unused_port: int, tmp_path: Path) -> None:
-    command = commands(unused_port)[name]
-    with serve(command, unused_port, tmp_path) as server, ThreadPoolExecutor() as executor:
+def finishes_on_sigterm(server: Server) -> None:
+    with ThreadPoolExecutor() as executor:
         assert server.send("GET", "/json") == (200, b'{"message":"Hello, World!"}')
         answer = executor.submit(server.send, "GET", "/sleep?ms=1500")
         time.sleep(0.7)
@@ -142,27 +130,30 @@ def test_what_it_needs_is_away(unused_port: int, tmp_path: Path) -> None:
     assert "Traceback" not in log
 
 
-@pytest.mark.parametrize("name", ["gunicorn", "gevent", "uwsgi"])
 def test_requests(
-    name: str, unused_port: int, tmp_path: Path, database: Database[dict[str, Any]], bare_file: str
+    unused_port: int, tmp_path: Path, database: Database[dict[str, Any]], bare_file: str
 ) -> None:
-    with serve(commands(unused_port)[name], unused_port, tmp_path) as server:
-        status, note = server.send("POST", "/notes", '{"title":"a","text":""}')
-        assert status == 201
-        note_id = note.decode().split('"')[3]
-        assert server.send("GET", f"/notes/{note_id}") == (200, note)
-        assert database.notes.delete_one({"_id": ObjectId(note_id)}).deleted_count == 1
-        assert server.send("POST", "/notes", '{"title":"","text":""}')[0] == 400
+    with serve(GUNICORN, unused_port, tmp_path) as server:
+        keeps_the_contract(server, database, bare_file)
 
-        for file_name in ("../server.toml", "..%2Fserver.toml", "%2Fetc%2Fpasswd"):
-            assert server.send("GET", f"/files/{file_name}")[0] == 404
 
-        file = database.fs.files.find_one({"filename": bare_file}) or {}
-        database.fs.chunks.delete_one({"files_id": file["_id"], "n": 1})
-        with pytest.raises(http.client.IncompleteRead) as cut:
-            server.send("GET", f"/gridfs/{bare_file}")
-        assert cut.value.partial.strip(b"a") == b""
-        database.fs.chunks.delete_one({"files_id": file["_id"], "n": 0})
-        assert server.send("GET", f"/gridfs/{bare_file}")[0] == 500
-        assert server.log.read_text().count("CorruptGridFile: ") == 2
-        assert server.send("GET", "/index")[0] == 200
+def keeps_the_contract(server: Server, database: Database[dict[str, Any]], bare_file: str) -> None:
+    status, note = server.send("POST", "/notes", '{"title":"a","text":""}')
+    assert status == 201
+    note_id = note.decode().split('"')[3]
+    assert server.send("GET", f"/notes/{note_id}") == (200, note)
+    assert database.notes.delete_one({"_id": ObjectId(note_id)}).deleted_count == 1
+    assert server.send("POST", "/notes", '{"title":"","text":""}')[0] == 400
+
+    for file_name in ("../server.toml", "..%2Fserver.toml", "%2Fetc%2Fpasswd"):
+        assert server.send("GET", f"/files/{file_name}")[0] == 404
+
+    file = database.fs.files.find_one({"filename": bare_file}) or {}
+    database.fs.chunks.delete_one({"files_id": file["_id"], "n": 1})
+    with pytest.raises(http.client.IncompleteRead) as cut:
+        server.send("GET", f"/gridfs/{bare_file}")
+    assert cut.value.partial.strip(b"a") == b""
+    database.fs.chunks.delete_one({"files_id": file["_id"], "n": 0})
+    assert server.send("GET", f"/gridfs/{bare_file}")[0] == 500
+    assert server.log.read_text().count("CorruptGridFile: ") == 2
+    assert server.send("GET", "/index")[0] == 200
