@@ -18,10 +18,11 @@ from conformance.behaviours.observe import INQUIRIES, ask
 from conformance.behaviours.page import Upload
 from conformance.behaviours.stranger import Stranger, met
 from conformance.http import statuses
+from conformance.matrix import foreign
 from harness.paths import ROOT
 from harness.ports import free_port
 from harness.processes import wait_until
-from tests.tasks import run
+from tests.tasks import call
 
 CONTENT = b'{"a": 1}'
 HELLO = b"Hello! HTTP/1.1 200 OK is how a response begins."
@@ -101,10 +102,17 @@ def serving(*, catch_all: bool) -> Iterator[tuple[str, list[tuple[str, str, byte
         Handler.released.clear()
 
 
-@pytest.mark.timeout(300)  # questions about idle connections wait for half a minute
+@pytest.fixture
+def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the questions that wait for half a minute."""
+    hasty = {id: one for id, one in INQUIRIES.items() if one.lane != "waiting"}
+    monkeypatch.setattr(foreign, "INQUIRIES", hasty)
+
+
+@pytest.mark.usefixtures("_in_a_hurry")
 def test_table_json_page_and_status(stock: str, tmp_path: Path) -> None:
     url = f"{stock}/hello.txt"
-    table = run("behaviours", url, "--group", "refusals")
+    table = call("behaviours", url, "--group", "refusals")
     assert table.returncode == 0, table.stderr
     lines = table.stdout.splitlines()
     ratings = [line.split()[0] for line in lines[1:] if line and line[0] in "rspg"]
@@ -115,7 +123,7 @@ def test_table_json_page_and_status(stock: str, tmp_path: Path) -> None:
     assert "served, then closed A proxy routes or caches by one of the names" in words
     assert "RFC 9112, section 3.2" in words
 
-    failing = run("behaviours", url, "--json", "--fail-on", "risky")
+    failing = call("behaviours", url, "--json", "--fail-on", "risky")
     assert failing.returncode == 1
     document = json.loads(failing.stdout)
     answers = {one["id"]: one["answer"] for one in document["answers"]}
@@ -131,7 +139,7 @@ def test_table_json_page_and_status(stock: str, tmp_path: Path) -> None:
 
     page = tmp_path / "page.html"
     group = ["--group", "connection", "--fail-on", "risky"]
-    good = run("behaviours", url, *group, "--page", str(page))
+    good = call("behaviours", url, *group, "--page", str(page))
     assert good.returncode == 0, good.stdout + good.stderr
     assert f"Behaviours of {url}" in page.read_text()
 
@@ -157,7 +165,7 @@ def test_table_json_page_and_status(stock: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_asked_is_one_line(stock: str, words: list[str], message: str) -> None:
-    done = run("behaviours", *[word.format(stock=stock) for word in words])
+    done = call("behaviours", *[word.format(stock=stock) for word in words])
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1

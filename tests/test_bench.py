@@ -29,7 +29,7 @@ from harness.paths import ROOT
 from harness.ports import free_port
 from harness.services import Services
 from tests.browser import Opened
-from tests.tasks import run
+from tests.tasks import call, run
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -230,7 +230,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     assert ended.complete
     assert ended.measurements[: len(stopped.measurements)] == stopped.measurements
     assert [one.repeat for one in ended.measurements] == [1, 2, 3, 4]
-    again = run("bench", "--resume", stopped.id)
+    again = call("bench", "--resume", stopped.id)
     assert again.returncode == 2
     assert "is already finished" in again.stderr
 
@@ -252,7 +252,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     ],
 )
 def test_bad_usage(arguments: tuple[str, ...], message: str) -> None:
-    done = run("bench", *arguments)
+    done = call("bench", *arguments)
     assert done.returncode == 2, done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
