@@ -25,11 +25,10 @@ def run(
     env: Mapping[str, str] | None = None,
     timeout: float = 300,
     errors: int | None = subprocess.PIPE,
-    nice: int = 0,
 ) -> subprocess.CompletedProcess[str]:
     """Run a task to completion; with ``errors=None``, its progress is shown."""
     return subprocess.run(
-        [*(("nice", "-n", str(nice)) if nice else ()), "./just", *words],
+        ["./just", *words],
         cwd=ROOT,
         env={**os.environ, **(env or {})},
         stdin=subprocess.DEVNULL,
