@@ -76,12 +76,15 @@ def changed(folder: Path) -> Path:
 
 @pytest.mark.quick
 def test_a_failure_is_shown_with_its_curl_line() -> None:
+    """And progress, in a pipe too."""
     with served(http.server.BaseHTTPRequestHandler) as url:
         done = run("conform", url, "-k", "test_json")
     assert done.returncode == 1
     assert "expected  200" in done.stdout
     assert "got       501" in done.stdout
     assert f"curl -i --path-as-is {url}/json" in done.stdout
+    assert re.search(rf"(?m)^testing {url}  1/\d+ test_json", done.stderr), done.stderr
+    assert re.search(rf"(?m)^FAILED  {url}  \d+ s$", done.stderr), done.stderr
 
 
 @pytest.mark.quick
