@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -20,8 +20,8 @@ from conformance.behaviours.stranger import Stranger, met
 from conformance.http import statuses
 from conformance.matrix import foreign
 from harness.paths import ROOT
-from harness.ports import free_port
 from harness.processes import wait_until
+from tests.handlers import served
 from tests.tasks import call
 
 CONTENT = b'{"a": 1}'
@@ -33,23 +33,17 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Python's own server, with one file."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "hello.txt").write_bytes(HELLO)
-    port = free_port()
-    command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"]
-    with subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL) as server:
-        url = f"http://127.0.0.1:{port}"
-        try:
-            wait_until(lambda: _answers(url), timeout=20)
-            yield url
-        finally:
-            server.kill()
 
+    class Site(SimpleHTTPRequestHandler):
+        def translate_path(self, path: str) -> str:
+            self.directory = str(folder)
+            return super().translate_path(path)
 
-def _answers(url: str) -> bool:
-    try:
-        Stranger.at(url).connect(1).socket.close()
-    except OSError:
-        return False
-    return True
+        def log_message(self, format: str, *args: object) -> None:
+            """No log."""
+
+    with served(Site) as url:
+        yield url
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -87,19 +81,12 @@ class Handler(BaseHTTPRequestHandler):
 def serving(*, catch_all: bool) -> Iterator[tuple[str, list[tuple[str, str, bytes]]]]:
     """A server with a careless handler, and the requests that it has seen."""
     seen: list[tuple[str, str, bytes]] = []
-    handler = type("_Handler", (Handler,), {"catch_all": catch_all, "seen": seen})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/hello", seen
-    finally:
-        Handler.released.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
-        Handler.released.clear()
+    with served(type("_Handler", (Handler,), {"catch_all": catch_all, "seen": seen})) as url:
+        try:
+            yield f"{url}/hello", seen
+        finally:
+            Handler.released.set()
+    Handler.released.clear()
 
 
 @pytest.fixture

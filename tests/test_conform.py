@@ -114,13 +114,6 @@ def test_a_wrong_address(address: str) -> None:
 
 
 @pytest.mark.quick
-def test_a_wrong_address_is_one_line() -> None:
-    done = call("conform", "http://127.0.0.1:abc")
-    assert done.returncode == 2
-    assert done.stderr == "error: http://127.0.0.1:abc: give the address as http://HOST:PORT\n"
-
-
-@pytest.mark.quick
 def test_a_selection_without_a_check() -> None:
     with served(http.server.BaseHTTPRequestHandler) as url:
         done = call("conform", url, "-k", "no_such_check")
