@@ -19,7 +19,7 @@ def served(
         address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
 
     server = Server((host, 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:
         yield http_url(host, server.server_port)

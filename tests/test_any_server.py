@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -18,10 +18,11 @@ from conformance.behaviours.observe import INQUIRIES, ask
 from conformance.behaviours.page import Upload
 from conformance.behaviours.stranger import Stranger, met
 from conformance.http import statuses
+from conformance.matrix import foreign
 from harness.paths import ROOT
-from harness.ports import free_port
 from harness.processes import wait_until
-from tests.tasks import run
+from tests.handlers import served
+from tests.tasks import call
 
 CONTENT = b'{"a": 1}'
 HELLO = b"Hello! HTTP/1.1 200 OK is how a response begins."
@@ -32,23 +33,17 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Python's own server, with one file."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "hello.txt").write_bytes(HELLO)
-    port = free_port()
-    command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"]
-    with subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL) as server:
-        url = f"http://127.0.0.1:{port}"
-        try:
-            wait_until(lambda: _answers(url), timeout=20)
-            yield url
-        finally:
-            server.kill()
 
+    class Site(SimpleHTTPRequestHandler):
+        def translate_path(self, path: str) -> str:
+            self.directory = str(folder)
+            return super().translate_path(path)
 
-def _answers(url: str) -> bool:
-    try:
-        Stranger.at(url).connect(1).socket.close()
-    except OSError:
-        return False
-    return True
+        def log_message(self, format: str, *args: object) -> None:
+            """No log."""
+
+    with served(Site) as url:
+        yield url
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -86,25 +81,25 @@ class Handler(BaseHTTPRequestHandler):
 def serving(*, catch_all: bool) -> Iterator[tuple[str, list[tuple[str, str, bytes]]]]:
     """A server with a careless handler, and the requests that it has seen."""
     seen: list[tuple[str, str, bytes]] = []
-    handler = type("_Handler", (Handler,), {"catch_all": catch_all, "seen": seen})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/hello", seen
-    finally:
-        Handler.released.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
-        Handler.released.clear()
+    with served(type("_Handler", (Handler,), {"catch_all": catch_all, "seen": seen})) as url:
+        try:
+            yield f"{url}/hello", seen
+        finally:
+            Handler.released.set()
+    Handler.released.clear()
 
 
-@pytest.mark.timeout(300)  # questions about idle connections wait for half a minute
+@pytest.fixture
+def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the questions that wait for half a minute."""
+    hasty = {id: one for id, one in INQUIRIES.items() if one.lane != "waiting"}
+    monkeypatch.setattr(foreign, "INQUIRIES", hasty)
+
+
+@pytest.mark.usefixtures("_in_a_hurry")
 def test_table_json_page_and_status(stock: str, tmp_path: Path) -> None:
     url = f"{stock}/hello.txt"
-    table = run("behaviours", url, "--group", "refusals")
+    table = call("behaviours", url, "--group", "refusals")
     assert table.returncode == 0, table.stderr
     lines = table.stdout.splitlines()
     ratings = [line.split()[0] for line in lines[1:] if line and line[0] in "rspg"]
@@ -115,7 +110,7 @@ def test_table_json_page_and_status(stock: str, tmp_path: Path) -> None:
     assert "served, then closed A proxy routes or caches by one of the names" in words
     assert "RFC 9112, section 3.2" in words
 
-    failing = run("behaviours", url, "--json", "--fail-on", "risky")
+    failing = call("behaviours", url, "--json", "--fail-on", "risky")
     assert failing.returncode == 1
     document = json.loads(failing.stdout)
     answers = {one["id"]: one["answer"] for one in document["answers"]}
@@ -131,7 +126,7 @@ def test_table_json_page_and_status(stock: str, tmp_path: Path) -> None:
 
     page = tmp_path / "page.html"
     group = ["--group", "connection", "--fail-on", "risky"]
-    good = run("behaviours", url, *group, "--page", str(page))
+    good = call("behaviours", url, *group, "--page", str(page))
     assert good.returncode == 0, good.stdout + good.stderr
     assert f"Behaviours of {url}" in page.read_text()
 
@@ -157,7 +152,7 @@ def test_table_json_page_and_status(stock: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_asked_is_one_line(stock: str, words: list[str], message: str) -> None:
-    done = run("behaviours", *[word.format(stock=stock) for word in words])
+    done = call("behaviours", *[word.format(stock=stock) for word in words])
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1

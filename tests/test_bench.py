@@ -23,13 +23,14 @@ from bench.processes import listening_at
 from bench.result import Run, find, read, schema
 from bench.run import measure_all, require_conformance, start
 from bench.workload import Changes, Workload, load_workload
+from conformance.prove import Proof
 from harness.catalog import Target
 from harness.errors import TaskError
 from harness.paths import ROOT
 from harness.ports import free_port
 from harness.services import Services
 from tests.browser import Opened
-from tests.tasks import run
+from tests.tasks import call, run
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -42,6 +43,13 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FAULT_FILE", str(path))
     monkeypatch.setattr(result, "RESULTS", tmp_path / "results")
     return path
+
+
+@pytest.fixture
+def passed(faults: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same of a server that has passed, as tests/test_faults.py shows of this one."""
+    monkeypatch.setattr("bench.run.passed_as", lambda _: "a fingerprint")
+    return faults
 
 
 def workload(path: str, levels: list[float], samples: float = 10) -> Workload:
@@ -62,7 +70,9 @@ def measured(
 def test_a_wrong_byte_is_not_measured(
     wrong: Target, backing: Services, faults: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """One part of the suite finds it."""
     monkeypatch.setattr("conformance.verdict.RUN", faults.parent)
+    monkeypatch.setattr("bench.run.prove", Proof(["-k", "text"]).run)
     faults.write_text("index-other-byte")
     with pytest.raises(TaskError, match="did not pass conformance and cannot be measured"):
         require_conformance([wrong])
@@ -82,14 +92,13 @@ def test_a_wrong_byte_is_not_measured(
 def test_wrong_under_load(
     wrong: Target,
     backing: Services,
-    faults: Path,
+    passed: Path,
     fault: str,
     path: str,
     levels: list[float],
     message: str,
 ) -> None:
-    require_conformance([wrong])
-    faults.write_text(fault)
+    passed.write_text(fault)
     samples = 0 if message == "bytes" else 10  # a sample could be among the wrong responses
     made = measured(wrong, backing, workload(path, levels, samples))
     assert made.complete
@@ -114,9 +123,8 @@ def test_wrong_under_load(
 
 
 def test_a_port_that_another_program_took_costs_no_figure(
-    wrong: Target, backing: Services, faults: Path, monkeypatch: pytest.MonkeyPatch
+    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require_conformance([wrong])
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = iter([taken.getsockname()[1]])
         monkeypatch.setattr("bench.measure.free_port", lambda: next(ports, None) or free_port())
@@ -128,9 +136,8 @@ def test_a_port_that_another_program_took_costs_no_figure(
 
 
 def test_an_upstream_that_ends_under_load_costs_no_figure(
-    wrong: Target, backing: Services, faults: Path, monkeypatch: pytest.MonkeyPatch
+    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require_conformance([wrong])
     upstreams = [listening_at([backing.slow_api_url])]
 
     def end_it(load: LoadSpec, *rest: Any) -> LoadResult:
@@ -148,12 +155,11 @@ def test_an_upstream_that_ends_under_load_costs_no_figure(
 
 
 def test_programs_run_on_the_cores_of_their_role(
-    wrong: Target, backing: Services, faults: Path, monkeypatch: pytest.MonkeyPatch
+    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         pytest.skip("needs 2 cores")
-    require_conformance([wrong])
     cpus = {"server": cores[:1], "load": cores[1:2], "database": cores[1:2]}
     seen = []
 
@@ -230,7 +236,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     assert ended.complete
     assert ended.measurements[: len(stopped.measurements)] == stopped.measurements
     assert [one.repeat for one in ended.measurements] == [1, 2, 3, 4]
-    again = run("bench", "--resume", stopped.id)
+    again = call("bench", "--resume", stopped.id)
     assert again.returncode == 2
     assert "is already finished" in again.stderr
 
@@ -252,7 +258,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     ],
 )
 def test_bad_usage(arguments: tuple[str, ...], message: str) -> None:
-    done = run("bench", *arguments)
+    done = call("bench", *arguments)
     assert done.returncode == 2, done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr

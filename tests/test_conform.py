@@ -3,6 +3,7 @@
 import http.server
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -13,14 +14,15 @@ from subprocess import CompletedProcess
 import pytest
 
 from conformance.subject import Subject
-from harness.catalog import find_target
 from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.ports import free_port
 from tests.handlers import served
-from tests.tasks import run, sh, started
+from tests.tasks import call, run, sh, started
 
 pytestmark = pytest.mark.timeout(600)
+
+Whole = dict[str, Future[CompletedProcess[str]]]
 
 IPV6 = Path("/proc/net/if_inet6")
 
@@ -43,32 +45,46 @@ class Hello(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def greeted() -> Iterator[Future[CompletedProcess[str]]]:
-    """The suite on a hello server, which takes long and runs beside the tests of this file."""
-    with served(Hello) as url, ThreadPoolExecutor(1) as pool:
-        yield pool.submit(run, "conform", url, "--json")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    """The whole suite on several servers at once, as it mostly waits."""
+    folder = tmp_path_factory.mktemp("whole")
+    command = (sys.executable, "-m", "http.server", "{port}", "--bind", "127.0.0.1")
+    started = the_wrong_server(folder / "started", *command)
+    with (
+        served(Hello) as hello,
+        served(http.server.SimpleHTTPRequestHandler) as files,
+        ThreadPoolExecutor(5) as pool,
+    ):
+        yield {
+            "hello": pool.submit(run, "conform", hello, "--json"),
+            "files": pool.submit(run, "conform", files),
+            "started": pool.submit(run, "conform", str(started)),
+            "compared": pool.submit(run, "conform", str(changed(folder / "compared"))),
+            "recorded": pool.submit(run, "conform", str(changed(folder / "recorded")), "--record"),
+        }
 
 
-@pytest.mark.usefixtures("greeted")
-def test_python_s_own_server() -> None:
-    with served(http.server.SimpleHTTPRequestHandler) as url:
-        done = run("conform", url)
-    assert done.returncode == 1
-    assert "lacks" in done.stdout
-    assert "/mongo" in done.stdout
-    assert f"{url} behaves like this" in done.stdout
-    assert "server-header: name and version" in done.stdout
-    assert "Traceback" not in done.stdout + done.stderr
+def changed(folder: Path) -> Path:
+    """A copy of nginx whose record has another answer, seen on another version."""
+    shutil.copytree(ROOT / "baseline" / "nginx", folder)
+    record = json.loads((folder / "behaviours.json").read_text())
+    record["nginx"]["answers"]["trailing-slash"] = "served"
+    record["nginx"]["seen_on"]["nginx"] = "0.1.0"
+    (folder / "behaviours.json").write_text(json.dumps(record))
+    return folder
 
 
 @pytest.mark.quick
 def test_a_failure_is_shown_with_its_curl_line() -> None:
+    """And progress, in a pipe too."""
     with served(http.server.BaseHTTPRequestHandler) as url:
         done = run("conform", url, "-k", "test_answer and json")
     assert done.returncode == 1
     assert "expected  200" in done.stdout
     assert "got       501" in done.stdout
     assert f"curl -i --path-as-is {url}/json" in done.stdout
+    assert re.search(rf"(?m)^testing {url}  1/\d+ test_json", done.stderr), done.stderr
+    assert re.search(rf"(?m)^FAILED  {url}  \d+ s$", done.stderr), done.stderr
 
 
 @pytest.mark.quick
@@ -98,16 +114,9 @@ def test_a_wrong_address(address: str) -> None:
 
 
 @pytest.mark.quick
-def test_a_wrong_address_is_one_line() -> None:
-    done = run("conform", "http://127.0.0.1:abc")
-    assert done.returncode == 2
-    assert done.stderr == "error: http://127.0.0.1:abc: give the address as http://HOST:PORT\n"
-
-
-@pytest.mark.quick
 def test_a_selection_without_a_check() -> None:
     with served(http.server.BaseHTTPRequestHandler) as url:
-        done = run("conform", url, "-k", "no_such_check")
+        done = call("conform", url, "-k", "no_such_check")
     assert done.returncode == 2
     assert "-k: no check matches 'no_such_check'" in done.stderr
 
@@ -123,6 +132,7 @@ def test_a_failure_to_start_is_reported_once(tmp_path: Path) -> None:
     assert "Traceback" not in done.stdout + done.stderr
 
 
+@pytest.mark.usefixtures("whole")
 def test_a_server_of_ours_at_an_address(tmp_path: Path) -> None:
     port = free_port()
     with started(
@@ -131,19 +141,6 @@ def test_a_server_of_ours_at_an_address(tmp_path: Path) -> None:
         done = run("conform", f"http://127.0.0.1:{port}", "-k", "text or mongo")
     assert done.returncode == 0
     assert "need a server that is started here" in done.stdout
-
-
-def test_a_folder_anywhere(tmp_path: Path) -> None:
-    """Its behaviours are shown, or compared if it has a record."""
-    shutil.copytree(ROOT / "baseline" / "nginx", tmp_path / "mine")
-    compared = run("conform", str(tmp_path / "mine"))
-    assert compared.returncode == 0, compared.stdout + compared.stderr
-    assert len(compared.stdout.splitlines()) < 8
-    (tmp_path / "mine" / "behaviours.json").unlink()
-    done = run("conform", str(tmp_path / "mine"))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "mine/nginx behaves like this" in done.stdout
-    assert f"`./just conform {tmp_path / 'mine'} --record` records them" in done.stdout
 
 
 WRONG = ROOT / "tests" / "servers" / "wrong"
@@ -179,70 +176,68 @@ def test_the_request_that_fails_can_be_repeated(tmp_path: Path) -> None:
     assert "Hello, world!" in repeated
 
 
-def test_a_server_without_an_endpoint(tmp_path: Path) -> None:
-    """It is started, and questions that it cannot answer are not asked."""
-    command = (sys.executable, "-m", "http.server", "{port}", "--bind", "127.0.0.1")
-    folder = the_wrong_server(tmp_path / "mine", *command)
-    done = run("conform", str(folder), timeout=150)
-    assert done.returncode == 1
-    endpoints = (
-        "/index, /json, /mongo, /notes/{_id}, /agents, /files/{name}, /gridfs/{name}, /sleep, "
-        "/slow_api"
-    )
-    assert f"mine/wrong lacks {endpoints}: answered with 404" in done.stdout
-    assert "no 200" not in done.stdout
-    assert len(done.stdout.splitlines()) < 100
-
-
-@pytest.fixture
-def record() -> Iterator[Path]:
-    """The record of nginx, which is restored at the end."""
-    path = find_target("nginx").server.folder / "behaviours.json"
-    before = path.read_text()
-    yield path
-    path.write_text(before)
-
-
-def test_a_changed_behaviour_is_named_with_the_version_that_changed(record: Path) -> None:
-    recorded = json.loads(record.read_text())
-    recorded["nginx"]["answers"]["trailing-slash"] = "served"
-    recorded["nginx"]["seen_on"]["nginx"] = "0.1.0"
-    record.write_text(json.dumps(recorded))
-    done = run("conform", "nginx")
-    assert done.returncode == 1
-    assert "trailing-slash" in done.stdout
-    assert "recorded  served\nseen      not found" in done.stdout
-    assert "nginx 0.1.0 → " in done.stdout
-    again = run("conform", "nginx", "--record")
-    assert again.returncode == 0, again.stdout + again.stderr
-    count = len(recorded["nginx"]["answers"])
-    wrote = f"wrote {count} answers of nginx/nginx, 1 of them changed: {record.relative_to(ROOT)}"
-    assert wrote in again.stderr
-    text = record.read_text()
-    assert json.loads(text)["nginx"]["answers"]["trailing-slash"] == "not found"
-    assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-
-
 def test_behaviours() -> None:
-    done = run("behaviours", "nginx", "--group", "smuggling")
+    done = call("behaviours", "nginx", "--group", "smuggling")
     assert done.returncode == 0
     assert "lf-after-chunk-size: smuggled (risky)  server" in done.stdout
     assert "length-and-chunked" not in done.stdout
-    assert "length-and-chunked" in run("behaviours", "nginx", "--all").stdout
-    everything = json.loads(run("behaviours", "--json").stdout)
+    assert "length-and-chunked" in call("behaviours", "nginx", "--all").stdout
+    everything = json.loads(call("behaviours", "--json").stdout)
     assert [row["differs"] for row in everything] == sorted(
         (row["differs"] for row in everything), reverse=True
     )
     assert {"nginx/nginx", "aiohttp/aiohttp"} <= everything[0]["answers"].keys()
-    unknown = run("behaviours", "--group", "smugling")
+    unknown = call("behaviours", "--group", "smugling")
     assert unknown.returncode == 2
     assert "the groups are routing" in unknown.stderr
 
 
-def test_a_hello_server(greeted: Future[CompletedProcess[str]]) -> None:
-    (verdict,) = json.loads(greeted.result().stdout)
+def test_a_hello_server(whole: Whole) -> None:
+    (verdict,) = json.loads(whole["hello"].result().stdout)
     outcomes = {check["name"]: check["outcome"] for check in verdict["checks"]}
     assert outcomes["test_answer[text /index]"] == "passed"
     assert outcomes["test_answer[json /json]"] == "failed"
     assert verdict["behaviours"]["trailing-slash"] == "not found"
     assert not verdict["unanswered"]
+
+
+def test_python_s_own_server(whole: Whole) -> None:
+    done = whole["files"].result()
+    assert done.returncode == 1
+    assert "lacks" in done.stdout
+    assert "/mongo" in done.stdout
+    assert "behaves like this" in done.stdout
+    assert "server-header: name and version" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_server_without_an_endpoint(whole: Whole) -> None:
+    """It is started, and questions that it cannot answer are not asked."""
+    done = whole["started"].result()
+    assert done.returncode == 1
+    endpoints = (
+        "/index, /json, /mongo, /notes/{_id}, /agents, /files/{name}, /gridfs/{name}, /sleep, "
+        "/slow_api"
+    )
+    assert f"started/wrong lacks {endpoints}: answered with 404" in done.stdout
+    assert "no 200" not in done.stdout
+    assert len(done.stdout.splitlines()) < 100
+
+
+def test_a_changed_behaviour_is_named_with_the_version_that_changed(whole: Whole) -> None:
+    done = whole["compared"].result()
+    assert done.returncode == 1
+    assert "trailing-slash" in done.stdout
+    assert "recorded  served\nseen      not found" in done.stdout
+    assert "nginx 0.1.0 → " in done.stdout
+
+
+def test_behaviours_are_recorded(whole: Whole) -> None:
+    done = whole["recorded"].result()
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wrote,) = re.findall(r"wrote (\d+) answers of recorded/nginx, 1 .* changed: (.*)", done.stderr)
+    text = Path(wrote[1]).resolve().read_text()
+    answers = json.loads(text)["nginx"]["answers"]
+    assert len(answers) == int(wrote[0])
+    assert answers["trailing-slash"] == "not found"
+    assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -13,9 +13,7 @@ from click.testing import CliRunner
 
 from bench import result
 from bench.result import read, write
-from conformance import verdict
 from harness import task
-from harness.catalog import find_target
 from harness.paths import ROOT
 from harness.task import reports_errors
 from tests.runs import a_run
@@ -63,16 +61,6 @@ def test_a_result_on_a_full_disk(small: Path, monkeypatch: pytest.MonkeyPatch) -
     assert done.stderr == (f"error: {path}: No space left on device: make room on the disk\n")
     assert read(path) == made
     assert {one.name for one in small.iterdir()} == {path.name, "filler"}
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"passed": true}'])
-def test_a_corrupt_verdict_is_none(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(verdict, "RUN", tmp_path)
-    (tmp_path / "verdicts").mkdir()
-    (tmp_path / "verdicts" / "tornado--tornado.json").write_text(text)
-    assert verdict.passed_as(find_target("tornado")) is None
 
 
 def test_a_clone_that_cannot_be_written(tmp_path: Path) -> None:

@@ -124,6 +124,7 @@ def options(recipe: str) -> set[str]:
         text=True,
         check=True,
     )
+    assert run[1] == "pytest" or f"Usage: just {recipe} " in done.stdout
     return set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", done.stdout))
 
 

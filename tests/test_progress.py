@@ -1,6 +1,5 @@
 """What takes long shows what it does, in a pipe too."""
 
-import http.server
 import os
 import re
 import subprocess
@@ -12,8 +11,7 @@ import pytest
 
 from harness.console import without_bar
 from harness.paths import ROOT
-from tests.handlers import served
-from tests.tasks import run
+from tests.tasks import call
 
 pytestmark = pytest.mark.quick
 
@@ -66,16 +64,9 @@ def test_a_long_test_is_named_while_it_runs(tmp_path: Path) -> None:
     assert "test_task has" not in done.stdout
 
 
-def test_conform_shows_its_progress() -> None:
-    with served(http.server.BaseHTTPRequestHandler) as url:
-        done = run("conform", url, "-k", "test_answer and json")
-    assert re.search(rf"(?m)^testing {url}  1/\d+ test_answer", done.stderr), done.stderr
-    assert re.search(rf"(?m)^FAILED  {url}  \d+ s$", done.stderr), done.stderr
-
-
 def test_checks_are_named_as_they_begin(tmp_path: Path) -> None:
     (tmp_path / "server.toml").write_text(SERVER)
-    done = run("check", str(tmp_path))
+    done = call("check", str(tmp_path))
     assert f"checking {tmp_path.name}\n" in done.stderr
     assert done.stdout == f"ok      {tmp_path.name}\n"
 
@@ -87,9 +78,3 @@ def test_lines_of_progress_are_seldom(capsys: pytest.CaptureFixture[str]) -> Non
     time.sleep(0.3)
     aside("later")
     assert capsys.readouterr().err == "first\nlater\n"
-
-
-def test_linting_says_what_it_does() -> None:
-    done = run("lint")
-    for program in ("ruff check", "ruff format", "mypy"):
-        assert program in done.stderr

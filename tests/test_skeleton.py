@@ -11,7 +11,7 @@ from harness.manifest import Build, Deployment, Manifest, load_manifest
 from harness.readme import HEADING, blocks
 from harness.settings import SETTINGS
 from harness.skeleton import write_skeleton
-from tests.tasks import run
+from tests.tasks import call
 
 pytestmark = pytest.mark.quick
 
@@ -78,6 +78,6 @@ def test_nothing_that_exists_is_overwritten(tmp_path: Path) -> None:
     "arguments", [(), ("tornado",), ("--skeleton", "python/a", "tornado"), ("--name", "a")]
 )
 def test_a_copy_and_a_skeleton_are_not_mixed(arguments: tuple[str, ...]) -> None:
-    done = run("new", *arguments)
+    done = call("new", *arguments)
     assert done.returncode == 2
     assert "--skeleton" in done.stderr

@@ -6,7 +6,7 @@ from harness.errors import UsageError
 from harness.ports import free_port
 from harness.services import backing_services, fixtures
 from harness.services.urls import without_secrets
-from tests.tasks import run
+from tests.tasks import call
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.quick]
 
@@ -47,7 +47,7 @@ def test_tasks_refuse_it_before_anything_starts() -> None:
         ("DATABASE_URL", "mysql://me:SECRET@127.0.0.1/x"),
         ("MONGODB_URL", "mongodb://me:SECRET@127.0.0.1:80x/x"),
     ):
-        done = run("serve", "tornado", env={setting: url, "PORT": str(free_port())})
+        done = call("serve", "tornado", env={setting: url, "PORT": str(free_port())})
         assert done.returncode == 2
         (line,) = done.stderr.splitlines()
         assert line.startswith(f"error: {setting} is not ")

@@ -1,4 +1,4 @@
-"""What `conform` says: which failures come first, and what is compared with which record."""
+"""Verdicts: what they depend on, which failures come first, and what is compared."""
 
 import io
 import json
@@ -16,6 +16,7 @@ import pytest
 from rich.console import Console
 
 from conformance import records
+from conformance import verdict as verdicts
 from conformance.causes import causes
 from conformance.http import Request
 from conformance.report import show
@@ -26,6 +27,8 @@ from harness.paths import ROOT
 from spec.behaviours import questions
 
 pytestmark = pytest.mark.quick
+
+LOADED = "import sys, conformance.behaviours.observe, conformance.cli; print(*sys.modules)"
 
 ANSWERS = {id: next(iter(question.answers)) for id, question in questions().items()}
 """An answer to every question."""
@@ -167,6 +170,47 @@ def test_a_record_is_compared_wherever_the_server_is(target: Target) -> None:
     verdict.compare(target)
     assert not verdict.passed
     assert verdict.doubtful == [changed]
+
+
+@pytest.fixture
+def kept_verdict(target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of the target's verdict, which passed."""
+    monkeypatch.setattr(verdicts, "RUN", tmp_path)
+    (tmp_path / "verdicts").mkdir()
+    verdict = a_verdict(compared=False, state=verdicts.state_of(target), fingerprint="its")
+    verdicts.keep(target, verdict)
+    assert verdicts.passed_as(target) == "its"
+    (path,) = (tmp_path / "verdicts").iterdir()
+    return path
+
+
+@pytest.mark.usefixtures("kept_verdict")
+def test_a_change_to_a_server_ends_its_verdict(target: Target) -> None:
+    added = target.server.folder / "added"
+    added.touch()
+    assert verdicts.passed_as(target) is None
+    added.unlink()
+    assert verdicts.passed_as(target) == "its"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"passed": true}'])
+def test_a_corrupt_verdict_is_none(text: str, target: Target, kept_verdict: Path) -> None:
+    kept_verdict.write_text(text)
+    assert verdicts.passed_as(target) is None
+
+
+def test_what_the_suite_loads_decides_a_verdict() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    files = {path.relative_to(ROOT).as_posix() for path in verdicts.suite_files()}
+    modules = {name.replace(".", "/") for name in done.stdout.split()}
+    loaded = {name for name in modules if name.split("/")[0] in ("spec", "harness", "conformance")}
+    assert len(loaded) > 50
+    assert {one for one in loaded if not {f"{one}.py", f"{one}/__init__.py"} & files} == set()
+    for name in verdicts._NOT_THE_SUITE:
+        assert (ROOT / name).exists()
+        assert not any(file.startswith(name) for file in files)
 
 
 def test_tasks_accept_the_name_that_is_shown(target: Target) -> None:
