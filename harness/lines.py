@@ -16,6 +16,7 @@ _LEFT_OUT = {
     *("eslint.config.js", ".prettierrc.json"),
     *("Gemfile", "debian.gemfile", ".rubocop.yml"),
     *("build.sbt", "lock.sbt", "sbtw", ".scalafmt.conf"),
+    *("go.mod", "go.sum"),
     *("build.properties", "plugins.sbt", "repositories"),
 }
 
@@ -36,4 +37,6 @@ def count_lines(server: Server) -> int:
 
 
 def _counts(path: Path) -> bool:
-    return path.name not in _LEFT_OUT and not _TESTS.intersection(path.parts[:-1])
+    if path.name in _LEFT_OUT or path.name.endswith("_test.go"):
+        return False
+    return not _TESTS.intersection(path.parts[:-1])

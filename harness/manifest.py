@@ -41,7 +41,9 @@ class Tool(_Model):
 
 
 Need = Annotated[
-    Annotated[Literal["node", "jdk", "maven", "ruby", "nginx", "c-compiler"], Tag("toolchain")]
+    Annotated[
+        Literal["node", "jdk", "maven", "ruby", "go", "nginx", "c-compiler"], Tag("toolchain")
+    ]
     | Annotated[Tool, Tag("tool")],
     Discriminator(lambda need: "toolchain" if isinstance(need, str) else "tool"),
 ]
@@ -62,7 +64,7 @@ class Deployment(_Model):
     """One way to run a server."""
 
     name: Name
-    model: Literal["event loop", "threads", "processes", "greenlets", "actors"]
+    model: Literal["event loop", "threads", "processes", "greenlets", "actors", "goroutines"]
     run: Command
     """An argument list; ``{host}``, ``{port}``, ``{workers}`` and ``{threads}`` are filled in."""
     config: Text | None = None

