@@ -24,7 +24,6 @@ export default fp(async (app) => {
     statement_timeout: 5000,
   });
   app.pg.pool.on('error', (error) => app.log.error(`an idle connection broke: ${error.message}`));
-
   app.decorate('sql', (text) =>
     app.pg.query(text).catch((error) => {
       if (!(error instanceof pg.DatabaseError) || AWAY.test(error.code)) error.statusCode = 503;

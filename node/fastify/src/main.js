@@ -13,6 +13,7 @@ if (cluster.isWorker) process.on('SIGINT', () => {});
 
 closeWithGrace({ delay: 10_000, logger: app.log, skip }, async ({ err }) => {
   if (err) app.log.error(err);
+  setInterval(() => app.server.closeIdleConnections(), 100); // whose last response has ended since
   await app.close();
 });
 

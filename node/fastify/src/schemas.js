@@ -1,55 +1,29 @@
-const object = (properties) => ({ type: 'object', properties });
-const answer = (schema) => ({ 200: schema });
-const integer = (minimum, maximum, value) => ({
-  type: 'integer',
-  minimum,
-  maximum,
-  default: value,
-});
 const string = { type: 'string' };
-const nullable = { type: ['string', 'null'] };
-const characters = { type: 'string', pattern: '^\\P{Cs}*$' }; // no half of a surrogate pair
+const text = (minLength, maxLength) => ({ ...string, minLength, maxLength, pattern: '^\\P{Cs}*$' });
+const int = (minimum, maximum, value) => ({ type: 'integer', minimum, maximum, default: value });
+const object = (properties) => ({ type: 'object', properties, required: Object.keys(properties) });
+const array = (items) => ({ type: 'array', items });
 
-export const result = { type: 'object', additionalProperties: true };
+export const any = { type: 'object', additionalProperties: true };
+export const json = { response: { 200: object({ message: string }) } };
 
-export const json = { response: answer(object({ message: string })) };
+const Doc = object({ doc: { enum: ['small', 'big'], default: 'small' } });
+const Article = { ...any, properties: { _id: string } };
+export const mongo = { querystring: Doc, response: { 200: Article } };
 
-const doc = { enum: ['small', 'big'], default: 'small' };
-const article = { ...object({ _id: string }), additionalProperties: true };
-export const mongo = { querystring: object({ doc }), response: answer(article) };
-
+const NewNote = object({ title: text(1, 200), text: text(0, 10_000) });
 const Note = object({ _id: string, title: string, text: string });
-export const note = { response: answer(Note) };
-export const newNote = {
-  body: {
-    type: 'object',
-    required: ['title', 'text'],
-    properties: {
-      title: { ...characters, minLength: 1, maxLength: 200 },
-      text: { ...characters, maxLength: 10_000 },
-    },
-    additionalProperties: false, // others are dropped
-  },
-  response: { 201: Note },
-};
+const body = { ...NewNote, additionalProperties: false };
+export const newNote = { body, response: { 201: Note } };
+export const note = { response: { 200: Note } };
 
-const Agent = object({
-  number: string,
-  extension: nullable,
-  context: nullable,
-  state_interface: nullable,
-  status: string,
-  extension_status: string,
-  paused: string,
-});
-export const agents = { response: answer({ type: 'array', items: Agent }) };
+const Agent = { type: 'object', additionalProperties: { type: ['string', 'null'] } };
+export const agents = { response: { 200: array(Agent) } };
 
-export const sleep = {
-  querystring: object({ ms: integer(0, 30_000, 1000) }),
-  response: answer(object({ slept_ms: { type: 'integer' } })),
-};
+const Slept = object({ slept_ms: { type: 'integer' } });
+const Sleep = object({ ms: int(0, 30_000, 1000) });
+export const sleep = { querystring: Sleep, response: { 200: Slept } };
 
-export const slowApi = {
-  querystring: object({ calls: integer(1, 50, 10), ms: integer(0, 5000, 1000) }),
-  response: answer(object({ results: { type: 'array', items: result } })),
-};
+const SlowApi = object({ calls: int(1, 50, 10), ms: int(0, 5000, 1000) });
+const Results = object({ results: array(any) });
+export const slowApi = { querystring: SlowApi, response: { 200: Results } };
