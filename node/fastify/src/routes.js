@@ -48,7 +48,7 @@ export default async function routes(app) {
   app.get('/files/*', (request, reply) => reply.sendFile(request.params['*']));
 
   app.get('/gridfs/:name', async (request, reply) => {
-    const newest = { sort: { uploadDate: -1 } };
+    const newest = { sort: { uploadDate: -1 }, limit: 1 };
     const file = await bucket.find({ filename: request.params.name }, newest).next();
     if (!file) return reply.callNotFound();
     reply.type(file.metadata?.contentType ?? 'application/octet-stream');
