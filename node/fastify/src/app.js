@@ -15,8 +15,8 @@ class Faults extends LogController {
 
 export function build(logger) {
   const timeouts = { connectionTimeout: 60_000, requestTimeout: 60_000 };
-  const logController = new Faults();
-  const app = Fastify({ ...timeouts, logger, logController, frameworkErrors: problem });
+  const router = { routerOptions: { maxParamLength: 255 }, frameworkErrors: problem };
+  const app = Fastify({ ...timeouts, ...router, logger, logController: new Faults() });
   app.setErrorHandler(problem);
   app.setNotFoundHandler((request, reply) => problem({ statusCode: 404 }, request, reply));
   app.register(databases);

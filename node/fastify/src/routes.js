@@ -73,8 +73,7 @@ export default async function routes(app) {
     const { calls, ms } = request.query;
     const headers = { 'X-Request-Id': request.headers['x-request-id'] };
     const failed = new AbortController();
-    const signals = [request.signal, failed.signal, AbortSignal.timeout(ms + 5000)];
-    const signal = AbortSignal.any(signals);
+    const signal = AbortSignal.any([request.signal, failed.signal, AbortSignal.timeout(ms + 5000)]);
     const callUpstream = async (_, call) => {
       const options = { headers, query: { call, ms }, signal };
       const { body, statusCode } = await undici.request(env.SLOW_API_URL, options);

@@ -148,7 +148,7 @@ test('a parameter that is missing, empty, no number or out of bounds', async () 
 
 test('what is not there is a 404', async () => {
   const notes = ['/notes/1', '/notes/ffffffffffffffffffffffff'];
-  for (const url of ['/', '/nothing', '/files/nothing', '/gridfs/nothing', ...notes]) {
+  for (const url of ['/', '/nothing', '/files/nothing', `/gridfs/${'a'.repeat(255)}`, ...notes]) {
     isProblem(await app.inject(url), 404, 'Not Found');
   }
   assert.deepEqual(logged, []);
