@@ -83,7 +83,7 @@ def test_a_failure_is_shown_with_its_curl_line() -> None:
     assert "expected  200" in done.stdout
     assert "got       501" in done.stdout
     assert f"curl -i --path-as-is {url}/json" in done.stdout
-    assert re.search(rf"(?m)^testing {url}  1/\d+ test_json", done.stderr), done.stderr
+    assert re.search(rf"(?m)^testing {url}  1/\d+ test_answer", done.stderr), done.stderr
     assert re.search(rf"(?m)^FAILED  {url}  \d+ s$", done.stderr), done.stderr
 
 
