@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
@@ -115,8 +115,23 @@ def listening_at(urls: Iterable[str]) -> Tree:
         and connection.laddr.port in ports
         and connection.pid
     }
-    found = [psutil.Process(pid) for pid in pids]
-    return Tree(*(one for one in found if not pids & {parent.pid for parent in one.parents()}))
+    # A socket that processes share is listed with one of them alone.
+    found = {_first_to_listen(psutil.Process(pid), ports) for pid in pids}
+    return Tree(*(one for one in found if not found & set(one.parents())))
+
+
+def _first_to_listen(process: psutil.Process, ports: Collection[int | None]) -> psutil.Process:
+    """The process, or the furthest of its parents that listens on the same ports."""
+    while (parent := process.parent()) and _listens(parent, ports):
+        process = parent
+    return process
+
+
+def _listens(process: psutil.Process, ports: Collection[int | None]) -> bool:
+    with suppress(psutil.Error):
+        own = [one for one in process.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
+        return any(one.laddr.port in ports for one in own)
+    return False
 
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
