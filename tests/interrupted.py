@@ -17,7 +17,7 @@ from harness.paths import ROOT, RUN
 from harness.ports import accepts
 from harness.processes import wait_until
 
-GONE = 20.0
+GONE = 60.0
 """Seconds within which everything must be gone; 5 on an idle machine."""
 _MARK = "INTERRUPTED"
 """The environment variable that all processes of a task inherit; its log's path."""
@@ -77,7 +77,7 @@ class Task:
         """Fail unless all its processes have ended, its ports are free, and no file is torn."""
         self.process.wait(GONE)
         wait_until(lambda: not self.left(), timeout=GONE)
-        assert not self.left(), self.output
+        assert not (left := self.left()), f"{left}\n{self.output}"
         assert not [port for port in self.ports if accepts("127.0.0.1", port)]
         require_whole(drafts)
 
