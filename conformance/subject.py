@@ -1,5 +1,6 @@
 """The server under test."""
 
+import json
 import math
 import os
 import time
@@ -11,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from subprocess import Popen
 from threading import Lock
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import psutil
 
@@ -73,19 +74,10 @@ class Subject:
         """A new connection."""
         return Connection(self.host, self.port, timeout)
 
-    def ask(
-        self,
-        target: str,
-        method: str = "GET",
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
-        *,
-        timeout: float = TIMEOUT,
-    ) -> Response:
-        """The response to a request on a connection of its own."""
-        request = Request(target, method, tuple((headers or {}).items()), body)
+    def ask(self, request: Request | str, *, timeout: float = TIMEOUT) -> Response:
+        """The response to a request, or to a GET of a target, on a connection of its own."""
         with self.connect(timeout) as connection:
-            response = connection.request(request)
+            response = connection.request(Request(request) if isinstance(request, str) else request)
             connection.require_end(response)
             return response
 
@@ -156,6 +148,22 @@ class Controlled(Started):
     def deployment(self) -> Deployment:
         """Its deployment in the manifest."""
         return self.target.deployment
+
+    def upstream_calls(self, request_id: str) -> dict[str, int]:
+        """The upstream's count of the calls with this ``X-Request-Id``."""
+        found: dict[str, int] = json.loads(
+            self._ask_upstream("GET", f"/stats?id={quote(request_id)}")
+        )
+        return found
+
+    def fail_upstream(self, request_id: str, fault: str) -> None:
+        """Make calls with this ``X-Request-Id`` fail."""
+        self._ask_upstream("PUT", f"/faults?id={request_id}&fault={fault}")
+
+    def _ask_upstream(self, method: str, target: str) -> bytes:
+        response = Subject.at(self.services.slow_api_url).ask(Request(target, method))
+        assert response.status in (200, 204), f"{target} of the upstream: {response.status}"
+        return response.body
 
     def keeps(self, response: Response) -> bool:
         """False if the manifest says that it closes after each response, announced or not."""

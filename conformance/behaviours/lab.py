@@ -1,12 +1,12 @@
 """The tools of a question, and its registration."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import spec
 from conformance.behaviours.page import CONTRACT, Page
-from conformance.http import Closed, Garbled, Response, Silence
+from conformance.http import Closed, Garbled, Request, Response, Silence
 from conformance.subject import Controlled, Subject
 from spec.behaviours import RATINGS, questions
 
@@ -35,29 +35,33 @@ class Lab:
         return self.server
 
     def ask(
-        self,
-        target: str,
-        method: str = "GET",
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
+        self, target: str, method: str = "GET", body: bytes = b"", /, **headers: str
     ) -> Response:
-        """The response to a request on a connection of its own.
+        """The response to a request on a connection of its own; ``If_Match`` is ``If-Match``.
 
         Raises :class:`Closed`, :class:`Silence` (after ``patience``) or :class:`Garbled`.
         """
-        return self.server.ask(target, method, headers, body, timeout=self.patience)
+        named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+        return self.server.ask(Request(target, method, named, body), timeout=self.patience)
 
     def outcome(self, target: str, **headers: str) -> str:
         """The status of the response as text; or ``closed``, ``waits``, ``garbled``."""
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
         try:
-            return str(self.ask(target, headers=named).status)
+            return str(self.ask(target, **headers).status)
         except Closed:
             return "closed"
         except Silence:
             return "waits"
         except Garbled:
             return "garbled"
+
+
+def fate(outcome: str) -> str:
+    """The fate of a request in a word, from the result of :meth:`Lab.outcome`."""
+    if outcome == "404":
+        return "not found"
+    named = {"2": "served", "3": "redirected", "4": "refused", "5": "failed"}
+    return named.get(outcome[0], outcome)
 
 
 def worst(id: str, answers: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ import re
 from functools import partial
 from urllib.parse import urljoin, urlsplit
 
-from conformance.behaviours.lab import Lab, asks
+from conformance.behaviours.lab import Lab, asks, fate
 from conformance.http import Closed, Request, Response
 
 # Targets that are equivalent to the page's, or nearly
@@ -30,11 +30,14 @@ _ELSEWHERE = (
     *("/%2Fexample.org/", "/%2F%2Fexample.org/..", "/%09/example.org/", "/files//example.org/.."),
 )
 
+# Of ``/files`` and ``/index``, the variants that servers redirect to them
+_REDIRECTED = ("/files/folder.txt", "/files", "/index/", "//index", "/INDEX", "/nothing/../index")
+
 
 def _ask(lab: Lab, target: str, method: str = "GET", body: bytes = b"") -> Response | None:
     """The response; None if the server closes the connection instead."""
     try:
-        return lab.ask(target, method, body=body)
+        return lab.ask(target, method, body)
     except Closed:
         return None
 
@@ -45,11 +48,8 @@ def _fate(lab: Lab, response: Response | None) -> str:
         return "closed"
     if lab.page.is_in(response):
         return "served"
-    if response.status == 404:
-        return "not found"
-    return {3: "redirected", 4: "refused", 5: "failed"}.get(
-        response.status // 100, f"{response.status} with another body"
-    )
+    status = str(response.status)
+    return f"{status} with another body" if response.status < 300 else fate(status)
 
 
 def _reached(target: str, lab: Lab) -> str:
@@ -133,16 +133,9 @@ def redirect_elsewhere(lab: Lab) -> str:
 @asks("host-in-redirect", "files")
 def host_in_redirect(lab: Lab) -> str:
     """Of the paths that servers redirect, the first one that is."""
-    for target in (
-        "/files/folder.txt",
-        "/files",
-        "/index/",
-        "//index",
-        "/INDEX",
-        "/nothing/../index",
-    ):
+    for target in _REDIRECTED:
         try:
-            location = lab.ask(target, headers={"Host": "other.example"}).header("Location")
+            location = lab.ask(target, Host="other.example").header("Location")
         except Closed:
             continue
         if location is not None:

@@ -1,7 +1,6 @@
 """A server of whatever contract, by the address of a page."""
 
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from socket import SHUT_RDWR
@@ -97,12 +96,11 @@ _HOST = re.compile(rb"(?m)^Host: x(?=\r?$)")
 def met(stranger: Stranger, upload: Upload | None) -> Page:
     """Learn what the server's page is, and an unknown path's answer. Raises :class:`UsageError`."""
     url = stranger.url + stranger.path
-    first, second = _get(stranger, stranger.path), _get(stranger, stranger.path)
+    first, second = _ask(stranger, stranger.path), _ask(stranger, stranger.path)
     if first.status != 200:
         raise UsageError(f"{url} answers {first.status} to GET: give a path that answers 200")
     if upload is not None:
-        headers = {"Content-Type": upload.media_type} if upload.media_type else {}
-        answer = _get(stranger, upload.path, "POST", headers, upload.content)
+        answer = _ask(stranger, upload.path, upload)
         if answer.status >= 400:
             raise UsageError(
                 f"{stranger.url}{upload.path} answers {answer.status} to POST: "
@@ -113,21 +111,19 @@ def met(stranger: Stranger, upload: Upload | None) -> Page:
         first.body if first.body and first.body == second.body else None,
         stranger.path,
         host=stranger.authority,
-        unknown=b"%d" % _get(stranger, UNKNOWN).status,
+        unknown=b"%d" % _ask(stranger, UNKNOWN).status,
         upload=upload,
     )
 
 
-def _get(
-    stranger: Stranger,
-    path: str,
-    method: str = "GET",
-    headers: Mapping[str, str] | None = None,
-    body: bytes = b"",
-) -> Response:
-    own = {"Host": stranger.authority, "Connection": "close", **(headers or {})}
+def _ask(stranger: Stranger, path: str, upload: Upload | None = None) -> Response:
+    headers = [("Host", stranger.authority), ("Connection", "close")]
+    request = Request(path, headers=tuple(headers))
+    if upload is not None:
+        headers += [("Content-Type", upload.media_type)] if upload.media_type else []
+        request = Request(path, "POST", tuple(headers), upload.content)
     try:
-        return stranger.ask(path, method, own, body)
+        return stranger.ask(request)
     except FAILED as error:
         why = str(error).replace("\n", ", ")
         url = stranger.url + path

@@ -2,7 +2,6 @@
 
 import uuid
 
-from conformance import upstream
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Request
 from harness.processes import wait_until
@@ -17,7 +16,7 @@ def _read(lab: Lab, name: str, *values: str) -> set[str]:
         if connection.request(Request("/slow_api?calls=1&ms=0", headers=headers)).status >= 400:
             return {"refused"}
     possible = {*values, ",".join(values), ", ".join(values)}
-    return {id for id in possible if upstream.stats(lab.controlled, id)["calls"]}
+    return {id for id in possible if lab.controlled.upstream_calls(id)["calls"]}
 
 
 @asks("client-leaves", "slow_api", control=True)
@@ -26,7 +25,7 @@ def client_leaves(lab: Lab) -> str:
     id = uuid.uuid4().hex
 
     def in_flight() -> int:
-        return upstream.stats(lab.controlled, id)["in_flight"]
+        return lab.controlled.upstream_calls(id)["in_flight"]
 
     request = Request(f"/slow_api?calls={_CALLS}&ms=5000", headers=(("X-Request-Id", id),))
     with lab.server.connect() as connection:
