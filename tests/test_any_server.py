@@ -15,8 +15,7 @@ import pytest
 
 from conformance.behaviours.lab import Lab
 from conformance.behaviours.observe import INQUIRIES, ask
-from conformance.behaviours.page import Upload
-from conformance.behaviours.stranger import Stranger, met
+from conformance.behaviours.page import Stranger, Upload, met
 from conformance.http import statuses
 from conformance.matrix import foreign
 from harness.paths import ROOT

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
@@ -22,6 +22,7 @@ from conformance.behaviours import (  # noqa: F401 - a group's module registers 
     upstream,
 )
 from conformance.behaviours.lab import INQUIRIES, Inquiry, Lab, Lane
+from conformance.behaviours.page import at_once
 from conformance.subject import Controlled, served_parts
 from harness.ports import answers
 from harness.processes import wait_until
@@ -44,6 +45,7 @@ _SERVERS: tuple[tuple[tuple[Lane, ...], ...], ...] = (
 _TOGETHER: dict[Lane, int] = {"wire": 8, "waiting": 4, "alone": 1, "databases": 1, "process": 2}
 
 _RECOVERY = 15.0  # seconds that a server has to recover after a question
+_LONGEST = 600.0  # seconds after which a server that is not ours is asked no more
 
 _starting = Semaphore(2)  # servers that start at once: a JVM takes both cores
 
@@ -67,9 +69,19 @@ _Work = list[list[_Queue]]
 
 
 def observe_running(lab: Lab, inquiries: Iterable[Inquiry], report: Report) -> None:
-    """Ask a server that is not ours, which may serve one client at a time."""
-    for inquiry in sorted(inquiries, key=lambda one: one.lane == "waiting"):
-        report(ask(lab, inquiry))
+    """Ask a server that is not ours, which may serve one client at a time.
+
+    Raises :class:`TimeoutError` if it takes too long.
+    """
+    pool = ThreadPoolExecutor(together := at_once(lab.server))
+    # Those that wait begin first, beside the others; on a server of one client at a time, last.
+    first = sorted(inquiries, key=lambda one: (one.lane == "waiting") != (together > 1))
+    asked = [pool.submit(ask, lab, inquiry) for inquiry in first]
+    try:
+        for one in as_completed(asked, timeout=_LONGEST):
+            report(one.result())
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def observe(start: Start, concurrent: bool, inquiries: Iterable[Inquiry], report: Report) -> None:
