@@ -152,10 +152,14 @@ class Connection:
         """Send bytes as they are."""
         self.socket.sendall(data)
 
+    def offer(self, data: bytes) -> None:
+        """Send bytes that the server may not read completely."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError, TimeoutError):
+            self.send(data)
+
     def request(self, request: Request) -> Response:
         """Send a request and read its response, which may come before the request's end."""
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.send(request.encode(self.host))
+        self.offer(request.encode(self.host))
         return self.receive(request)
 
     def receive(self, request: Request | None = None) -> Response:

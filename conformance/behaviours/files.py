@@ -10,8 +10,7 @@ from email.utils import formatdate
 from functools import partial
 
 import spec
-from conformance.behaviours.connection import LAST
-from conformance.behaviours.lab import Lab, asks, fate
+from conformance.behaviours.lab import LAST, Lab, asks, fate
 from conformance.http import Closed, Garbled, Request, Response, Silence
 from conformance.subject import MODIFIED
 from harness.processes import wait_until

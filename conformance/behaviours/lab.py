@@ -1,12 +1,13 @@
 """The tools of a question, and its registration."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import spec
 from conformance.behaviours.page import CONTRACT, Page
-from conformance.http import Closed, Garbled, Request, Response, Silence
+from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
 from conformance.subject import Controlled, Subject
 from spec.behaviours import RATINGS, questions
 
@@ -18,6 +19,14 @@ Lane = Literal["wire", "waiting", "alone", "databases", "process"]
 Need = Literal["get", "post", "contract"]
 
 Ask = Callable[["Lab"], str]
+
+INDEX = Request("/index")
+LAST = Request("/index", headers=(("Connection", "close"),))
+JSON = Request("/json")
+STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")  # a status line
+
+# The answer of a server without keep-alive to questions about more than one request
+CLOSES = "closes after each response"
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,25 @@ class Lab:
         """The server, started by us (for questions with ``control``)."""
         assert isinstance(self.server, Controlled)
         return self.server
+
+    def connect(self) -> Connection:
+        """A connection on which silence for more than the patience counts as no answer.
+
+        Many servers close an idle connection after 5 s, some after 10: this is well apart from
+        both.
+        """
+        return self.server.connect(self.patience * 1.5)
+
+    def keeps_alive(self) -> bool:
+        """Whether a connection carries a second request, if both are correct."""
+        with self.connect() as connection:
+            if connection.request(INDEX).is_last:
+                return False
+            try:
+                connection.request(INDEX)
+            except Closed:
+                return False
+        return True
 
     def ask(
         self, target: str, method: str = "GET", body: bytes = b"", /, **headers: str

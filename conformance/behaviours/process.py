@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from signal import SIGHUP, SIGTERM
 
-from conformance.behaviours.connection import INDEX
 from conformance.behaviours.instance import Instance, launched, serving
-from conformance.behaviours.lab import Lab, asks
+from conformance.behaviours.lab import CLOSES, INDEX, Lab, asks
 from conformance.http import FAILED, Connection, Request
 from harness.ports import answers
 from harness.processes import wait_until
@@ -63,7 +62,7 @@ def _stopping_new_connection(lab: Lab) -> str:
 def _stopping_idle_connection(lab: Lab) -> str:
     with serving(lab) as server, server.connect() as idle:
         if idle.request(INDEX).is_last or idle.is_closed_within(1):
-            return "closes after each response"
+            return CLOSES
         server.signal(SIGTERM)
         return "ends" if wait_until(lambda: server.has_ended, timeout=8) else "waits"
 
