@@ -48,28 +48,6 @@ def expect_continue(lab: Lab) -> str:
 
 # A second request on the connection
 
-_HTTP_1_0 = Request("/index", headers=(("Connection", "keep-alive"),), version="1.0")
-
-
-def _after_http_1_0(lab: Lab) -> tuple[Response, str]:
-    """The response to an HTTP/1.0 request, and what becomes of the next one on its connection.
-
-    None is sent if the response says that it is the last one: Werkzeug's server, for example,
-    waits for more if a request comes within 10 ms, and closes if it comes later.
-    """
-    with lab.connect() as connection:
-        response = connection.request(_HTTP_1_0)
-        if response.is_last:
-            closed = connection.is_closed_within(lab.patience * 1.5)
-            return response, "closed" if closed else "left open"
-        try:
-            connection.request(_HTTP_1_0)
-        except Closed:
-            return response, "closed"
-        except Silence:
-            return response, "left open"
-    return response, "kept"
-
 
 @asks("keep-alive", needs="get")
 def keep_alive(lab: Lab) -> str:
@@ -98,12 +76,26 @@ def response_delay(lab: Lab) -> str:
 
 @asks("http-1-0-keep-alive", "text", needs="get")
 def http_1_0_keep_alive(lab: Lab) -> str:
-    """An HTTP/1.0 client needs a header that says that the connection stays open."""
-    response, then = _after_http_1_0(lab)
-    if response.status >= 400:
-        return "refused"
-    unsaid = then == "kept" and "keep-alive" not in response.options
-    return "kept without saying so" if unsaid else then
+    """An HTTP/1.0 client needs a header that says that the connection stays open.
+
+    None is sent after a last response: Werkzeug's server, for example, waits for more if a request
+    comes within 10 ms, and closes if it comes later.
+    """
+    request = Request("/index", headers=(("Connection", "keep-alive"),), version="1.0")
+    with lab.connect() as connection:
+        response = connection.request(request)
+        if response.status >= 400:
+            return "refused"
+        if response.is_last:
+            closed = connection.is_closed_within(lab.patience * 1.5)
+            return "closed" if closed else "left open"
+        try:
+            connection.request(request)
+        except Closed:
+            return "closed"
+        except Silence:
+            return "left open"
+    return "kept" if "keep-alive" in response.options else "kept without saying so"
 
 
 # Pipelining

@@ -15,11 +15,9 @@ from conformance.behaviours import (  # noqa: F401 - a group's module registers 
     databases,
     files,
     memory,
-    parameters,
     process,
     requests,
     routing,
-    upstream,
 )
 from conformance.behaviours.lab import INQUIRIES, Inquiry, Lab, Lane
 from conformance.behaviours.page import at_once
