@@ -132,7 +132,7 @@ def test_every_fault_is_claimed(proofs: list[Proof]) -> None:
     [
         ("denied", "process", "test_keep_alive"),
         ("denied", "concurrency", "test_a_slow_request_does_not_block_others"),
-        ("denied", "agents", "test_connections_come_from_a_pool"),
+        ("denied", "databases", "test_connections_come_from_a_pool"),
         ("denied", "notes", "test_a_body_in_every_framing"),
         ("denied", "process", "test_workers"),
         ("unsupervised", "process", "test_a_killed_worker"),

@@ -115,10 +115,9 @@ _CALLS = 4
 
 def _read(lab: Lab, name: str, *values: str) -> set[str]:
     """The ids with which the upstream is called, of these and their list; or ``refused``."""
-    headers = tuple((name, value) for value in values)
-    with lab.server.connect(lab.patience) as connection:
-        if connection.request(Request("/slow_api?calls=1&ms=0", headers=headers)).status >= 400:
-            return {"refused"}
+    request = Request("/slow_api?calls=1&ms=0", headers=tuple((name, one) for one in values))
+    if lab.server.ask(request, timeout=lab.patience).status >= 400:
+        return {"refused"}
     possible = {*values, ",".join(values), ", ".join(values)}
     return {id for id in possible if lab.controlled.upstream_calls(id)["calls"]}
 
