@@ -1,6 +1,5 @@
 """Asks the questions: in parallel where they do not affect each other."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, ExitStack
@@ -28,14 +27,13 @@ from spec.behaviours import questions
 
 __all__ = ["INQUIRIES", "Observation", "observe", "observe_running"]
 
-# For each server, the lanes that share it: at the same time, or one group after the other. The one
-# that takes longest starts first. Questions of ``process`` start their own, and use the shared one
-# only as a template.
-_SERVERS: tuple[tuple[tuple[Lane, ...], ...], ...] = (
-    (("waiting",),),
-    (("wire", "process"),),
-    (("alone",), ("databases",)),
-    (("databases",),),
+# For each server, the lanes that share it; the one that takes longest starts first. Questions of
+# ``process`` start their own, and use the shared one only as a template.
+_SERVERS: tuple[tuple[Lane, ...], ...] = (
+    ("waiting",),
+    ("databases",),
+    ("wire", "process"),
+    ("alone",),
 )
 
 # Questions asked at once on each server. A deployment that serves one client at a time gets half as
@@ -61,9 +59,6 @@ Start = Callable[[], AbstractContextManager[Controlled]]
 Report = Callable[[Observation], None]
 
 _Queue = SimpleQueue[Inquiry]
-
-# The queues of questions for a server, group after group; each is there once for every thread
-_Work = list[list[_Queue]]
 
 
 def observe_running(lab: Lab, inquiries: Iterable[Inquiry], report: Report) -> None:
@@ -92,44 +87,32 @@ def observe(start: Start, concurrent: bool, inquiries: Iterable[Inquiry], report
         lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
     with ThreadPoolExecutor(sum(_TOGETHER.values())) as pool:
         running = [
-            pool.submit(_work_on, start, work, report) for work in _shared(lanes, concurrent)
+            pool.submit(_work_on, start, queues, report) for queues in _shared(lanes, concurrent)
         ]
         for one in running:
             one.result()
 
 
-def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[_Work]:
-    """The work of each server; a lane has no more servers than questions."""
+def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[list[_Queue]]:
+    """The queues of each server, one for every thread; a lane has at most a server a question."""
     together = _TOGETHER | ({} if concurrent else {"wire": 1, "waiting": 1})
-    servers: Counter[Lane] = Counter()
-    for groups in _SERVERS:
-        work = [
-            [
-                lanes[lane]
-                for lane in group
-                if lane in lanes and lanes[lane].qsize() > servers[lane]
-                for _ in range(together[lane])
-            ]
-            for group in groups
-        ]
-        servers.update(lane for group in groups for lane in group)
-        if any(work):
-            yield work
+    for group in _SERVERS:
+        if found := [lanes[lane] for lane in group if lane in lanes for _ in range(together[lane])]:
+            yield found
     for lane in ("wire", "waiting"):
         if not concurrent and lane in lanes:
             more = _TOGETHER[lane] // 2 - 1
-            yield from [[[lanes[lane]]]] * min(more, lanes[lane].qsize() - 1)
+            yield from [[lanes[lane]]] * min(more, lanes[lane].qsize() - 1)
 
 
-def _work_on(start: Start, work: _Work, report: Report) -> None:
+def _work_on(start: Start, queues: list[_Queue], report: Report) -> None:
     """Start a server and ask it."""
     with ExitStack() as held:
         with _starting:
             server = held.enter_context(start())
         lab = Lab(replace(server, parts=served_parts(server)))
-        for queues in filter(None, work):
-            with ThreadPoolExecutor(len(queues)) as pool:
-                list(pool.map(lambda queue: _ask_all(lab, queue, report), queues))
+        with ThreadPoolExecutor(len(queues)) as pool:
+            list(pool.map(lambda queue: _ask_all(lab, queue, report), queues))
 
 
 def _ask_all(lab: Lab, queue: _Queue, report: Report) -> None:
