@@ -97,7 +97,7 @@ class Response:
 class NoAnswer(AssertionError):
     """A request got no response."""
 
-    what = ""
+    what = fate = ""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -109,19 +109,19 @@ class NoAnswer(AssertionError):
 class Closed(NoAnswer):
     """The server closed the connection."""
 
-    what = "the connection's end"
+    what, fate = "the connection's end", "closed"
 
 
 class Silence(NoAnswer):
     """The server left the connection open and sent nothing, or not all of a response."""
 
-    what = "silence until the timeout"
+    what, fate = "silence until the timeout", "waits"
 
 
 class Garbled(AssertionError):
     """The server sent something that is not a valid HTTP response (RFC 9112)."""
 
-    what = "framing"
+    what, fate = "framing", "garbled"
 
     def __init__(self, text: str, request: Request | None = None) -> None:
         self.request = request

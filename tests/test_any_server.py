@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from conformance.http import statuses
 from conformance.matrix import foreign
 from harness.paths import ROOT
 from harness.processes import wait_until
-from tests.handlers import served
+from tests.handlers import Quiet, served
 from tests.tasks import call
 
 CONTENT = b'{"a": 1}'
@@ -38,42 +38,29 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             self.directory = str(folder)
             return super().translate_path(path)
 
-        def log_message(self, format: str, *args: object) -> None:
-            """No log."""
-
     with served(Site) as url:
         yield url
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Quiet):
     """Reads ``Content-Length`` as Python reads integers, with a sign, and knows no chunks."""
 
-    protocol_version = "HTTP/1.1"
     catch_all = False
     seen: list[tuple[str, str, bytes]]
     released = threading.Event()
 
-    def respond(self, status: int) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(HELLO)))
-        self.end_headers()
-        self.wfile.write(HELLO)
-
     def do_GET(self) -> None:
         self.seen.append(("GET", self.path, b""))
-        self.respond(200 if self.catch_all or self.path == "/hello" else 404)
+        self.respond(200 if self.catch_all or self.path == "/hello" else 404, HELLO)
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         self.seen.append(("POST", self.path, body))
-        self.respond(200 if body in (b"", CONTENT) else 422)
+        self.respond(200 if body in (b"", CONTENT) else 422, HELLO)
 
     def do_HEAD(self) -> None:
         self.seen.append(("HEAD", self.path, b""))
         self.released.wait(60)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """No log."""
 
 
 @contextmanager

@@ -19,14 +19,13 @@ pytestmark = pytest.mark.timeout(1800)
 
 WRONG = ROOT / "tests" / "servers" / "wrong"
 
+# Faults that only a benchmark can catch, as tests/test_bench.py shows
 MEASURED = {"wrong-under-load", "rarely-short-under-load"}
-"""Faults that only a benchmark can catch, as tests/test_bench.py shows."""
 
-_TOGETHER = 7
-"""Parts of the checks that are proved in parallel, each with a server of its own."""
+_TOGETHER = 7  # parts of the checks that are proved in parallel, each with a server of its own
 
+# Files that wait for servers to stop and databases to recover
 _SLOW = {"test_process", "test_availability", "test_slow_api"}
-"""Files that wait for servers to stop and databases to recover."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +48,8 @@ def suite(folder: Path, checks: str, deployment: str, *options: str) -> tuple[in
     done = subprocess.run(
         command,
         cwd=ROOT,
-        env={
-            **os.environ,
-            "FAULT_FILE": str(folder / "fault"),
-            "PROOF_FILE": str(folder / "proof.json"),
-        },
+        env=os.environ
+        | {"FAULT_FILE": str(folder / "fault"), "PROOF_FILE": str(folder / "proof.json")},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

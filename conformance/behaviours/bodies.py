@@ -13,7 +13,7 @@ from bson import ObjectId
 
 from conformance import stored
 from conformance.behaviours.lab import CLOSES, JSON, LAST, Lab, asks
-from conformance.http import Closed, Garbled, Request, Response, Silence
+from conformance.http import Closed, Garbled, NoAnswer, Request, Response, Silence
 
 _NOTE = b'{"title":"t","text":""}'
 _TYPE = "application/json"
@@ -30,10 +30,8 @@ def _fate(data: bytes, lab: Lab) -> str:
         connection.offer(data)
         try:
             response = connection.receive(Request("/notes", "POST"))
-        except Closed:
-            return "closed"
-        except Silence:
-            return "waits"
+        except NoAnswer as error:
+            return error.fate
     if response.status != 201:
         named = {400: "refused", 422: "refused"} | dict.fromkeys(range(500, 600), "failed")
         return named.get(response.status, str(response.status))

@@ -7,7 +7,7 @@ from typing import Literal
 
 import spec
 from conformance.behaviours.page import CONTRACT, Page
-from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
+from conformance.http import Closed, Connection, Garbled, NoAnswer, Request, Response
 from conformance.subject import Controlled, Subject
 from spec.behaviours import RATINGS, questions
 
@@ -67,7 +67,7 @@ class Lab:
     ) -> Response:
         """The response to a request on a connection of its own; ``If_Match`` is ``If-Match``.
 
-        Raises :class:`Closed`, :class:`Silence` (after ``patience``) or :class:`Garbled`.
+        Raises :class:`NoAnswer` (after ``patience``) or :class:`Garbled`.
         """
         named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
         return self.server.ask(Request(target, method, named, body), timeout=self.patience)
@@ -76,12 +76,8 @@ class Lab:
         """The status of the response as text; or ``closed``, ``waits``, ``garbled``."""
         try:
             return str(self.ask(target, **headers).status)
-        except Closed:
-            return "closed"
-        except Silence:
-            return "waits"
-        except Garbled:
-            return "garbled"
+        except (NoAnswer, Garbled) as error:
+            return error.fate
 
 
 def fate(outcome: str) -> str:
