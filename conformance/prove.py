@@ -21,7 +21,7 @@ from harness.paths import CALLER, ROOT
 from harness.scratch import scratch
 
 # Deployments tested at once: their checks mostly wait
-JOBS = len(os.sched_getaffinity(0)) + 1
+JOBS = len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)) + 1
 
 # Servers built at once, while those that are ready are tested: a first build mostly downloads
 _BUILDS = 2

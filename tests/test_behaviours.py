@@ -148,3 +148,14 @@ def test_every_question_is_asked_has_a_source_and_rates_its_answers() -> None:
         assert question.source, question.id
         assert len(question.answers) > 1, question.id
         assert not any("=" in answer or not one.why for answer, one in question.answers.items())
+
+
+def test_an_error_of_a_question_is_cut() -> None:
+    """A database's has whole documents."""
+
+    def fails(_: Lab) -> str:
+        raise OSError("No space left on device" + "\0" * 10_000)
+
+    seen = ask(Lab(Subject("127.0.0.1", 1)), Inquiry("date", fails, (), "wire", False, "get"))
+    assert seen.error.startswith("OSError: No space left on device")
+    assert len(seen.error) < 1_000

@@ -41,6 +41,7 @@ _SERVERS: tuple[tuple[Lane, ...], ...] = (
 _TOGETHER: dict[Lane, int] = {"wire": 8, "waiting": 4, "alone": 1, "databases": 1, "process": 2}
 
 _RECOVERY = 15.0  # seconds that a server has to recover after a question
+_LONGEST_ERROR = 600  # characters: a database's errors have whole documents
 _LONGEST = 600.0  # seconds after which a server that is not ours is asked no more
 
 _starting = Semaphore(2)  # servers that start at once: a JVM takes both cores
@@ -134,7 +135,7 @@ def ask(lab: Lab, inquiry: Inquiry) -> Observation:
     try:
         answer = inquiry.ask(lab)
     except Exception as error:
-        seen = Observation(id, None, f"{type(error).__name__}: {error}")
+        seen = Observation(id, None, f"{type(error).__name__}: {error}"[:_LONGEST_ERROR])
     else:
         unlisted = f"{answer!r} is not among the question's answers"
         listed = answer in questions()[id].answers

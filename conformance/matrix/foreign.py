@@ -114,7 +114,8 @@ def meet(url: str, group: str | None, upload: Upload | None) -> tuple[Lab, Findi
     inquiries = [
         one
         for id, one in INQUIRIES.items()
-        if one.needs in needs and group in (None, questions()[id].group)
+        for question in [questions()[id]]
+        if one.needs in needs and group in (None, question.group) and question.is_for_this_system
     ]
     if not inquiries:
         raise UsageError(
