@@ -113,7 +113,7 @@ def _causes(verdict: Verdict) -> list[Cause]:
 
 def _check(verdict: Verdict, check: Check) -> Iterator[tuple[str, str]]:
     yield f"\n{verdict.target} · {check.part} · {check.name}", "bold red"
-    yield check.message or check.where, ""
+    yield check.message, ""
     if check.repeat:
         yield f"repeat    {check.repeat}", ""
     if check.log:

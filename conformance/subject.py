@@ -230,16 +230,10 @@ def start(
             postgresql=postgresql,
             files=files,
         )
-        _await_databases(subject)
+        for part, endpoint in spec.ENDPOINTS.items():  # a driver may still be connecting
+            if part in subject.parts & {"mongo", "agents"}:
+                wait_until(partial(_is_available, subject, endpoint.example), timeout=_CONNECTING)
         yield subject
-
-
-def _await_databases(subject: Controlled) -> None:
-    """Wait while the databases' endpoints answer 503: a driver may still be connecting."""
-    for part in ("mongo", "agents"):
-        if part in subject.parts:
-            example = spec.ENDPOINTS[part].example
-            wait_until(partial(_is_available, subject, example), timeout=_CONNECTING)
 
 
 def _is_available(subject: Subject, target: str) -> bool:

@@ -41,7 +41,6 @@ class Check:
     request: str = ""
     status: int = 0  # the status of its response, if there was one that differs
     what: str = ""  # the part of the response that differs, such as ``body``
-    where: str = ""
     # What the server logged at the end of the check, if that may be the cause
     log: str = ""
 

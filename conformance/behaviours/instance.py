@@ -1,6 +1,5 @@
 """Another instance of the deployment, for questions about its start and its end."""
 
-import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,17 +40,9 @@ class Instance(Started):
 
         return wait_until(settled, timeout=START) and not self.has_ended
 
-    def signal(self, number: Signals) -> None:
-        """Send a signal to its first process."""
-        ignored = signal.getsignal(number) == signal.SIG_IGN
-        assert not ignored, (
-            f"{number.name} is ignored here (nohup, &), and child processes inherit that"
-        )
-        self.process.send_signal(number)
-
     def stop(self, number: Signals) -> int:
         """Send a signal and wait until it ends; return the exit status."""
-        self.signal(number)
+        self.process.send_signal(number)
         try:
             return self.process.wait(_END)
         except TimeoutExpired:

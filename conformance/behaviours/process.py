@@ -33,7 +33,7 @@ def _busy(lab: Lab, server: Instance) -> Iterator[Connection]:
 @asks("sigterm-in-flight", "sleep", lane="process")
 def _sigterm_in_flight(lab: Lab) -> str:
     with serving(lab) as server, _busy(lab, server) as busy:
-        server.signal(SIGTERM)
+        server.process.send_signal(SIGTERM)
         try:
             return "finished" if busy.receive().status == 200 else "an error"
         except FAILED:
@@ -44,7 +44,7 @@ def _sigterm_in_flight(lab: Lab) -> str:
 def _stopping_new_connection(lab: Lab) -> str:
     """A long request keeps the server from ending at once."""
     with serving(lab) as server, _busy(lab, server) as busy:
-        server.signal(SIGTERM)
+        server.process.send_signal(SIGTERM)
         time.sleep(_LONG / 2)
         if server.has_ended or busy.is_readable():
             return "ends at once"
@@ -63,7 +63,7 @@ def _stopping_idle_connection(lab: Lab) -> str:
     with serving(lab) as server, server.connect() as idle:
         if idle.request(INDEX).is_last or idle.is_closed_within(1):
             return CLOSES
-        server.signal(SIGTERM)
+        server.process.send_signal(SIGTERM)
         return "ends" if wait_until(lambda: server.has_ended, timeout=8) else "waits"
 
 
@@ -83,7 +83,7 @@ def _sighup(lab: Lab) -> str:
     with serving(lab) as server:
         server.settle()
         before = server.pids()
-        server.signal(SIGHUP)
+        server.process.send_signal(SIGHUP)
         wait_until(lambda: server.has_ended or bool(server.pids() - before), timeout=10)
         if server.has_ended:
             return "ends"

@@ -175,7 +175,6 @@ def pytest_runtest_makereport(
             request=request.target if request else "",
             status=status,
             what=getattr(fault, "what", ""),
-            where=report.longreprtext.splitlines()[-1] if report.failed else "",
             log=log if report.failed and not 0 < status < 500 else "",
         )
     return report
