@@ -38,6 +38,8 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             self.directory = str(folder)
             return super().translate_path(path)
 
+        log_message = Quiet.log_message
+
     with served(Site) as url:
         yield url
 
@@ -162,6 +164,26 @@ def test_a_hidden_request_is_told_from_what_follows_it(catch_all: bool) -> None:
         "pipelining": "in order",
     }
     assert {path for method, path, _ in seen if method == "POST"} == {"/take"}
+
+
+@pytest.mark.quick
+def test_a_body_that_is_refused_after_the_response() -> None:
+    class Early(Handler):
+        catch_all, seen = False, []
+
+        def do_POST(self) -> None:
+            self.rfile.read1(1 << 16)
+            self.respond(200, HELLO)
+            if "Transfer-Encoding" in self.headers:
+                self.respond(400)
+                self.close_connection = True
+
+    upload = Upload("/take", CONTENT)
+    with served(Early) as url:
+        server = Stranger.at(f"{url}/hello", upload.path)
+        lab = Lab(server, patience=0.5, page=met(server, upload))
+        seen = ask(lab, INQUIRIES["forbidden-trailer"])
+    assert seen.answer == "refused"
 
 
 @pytest.mark.quick
