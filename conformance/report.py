@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from conformance.causes import Cause, causes, lacking, part_asked
+from conformance.causes import causes, lacking, part_asked
 from conformance.verdict import Check, Verdict
 from harness.hints import listed
 from spec.behaviours import questions
@@ -87,8 +87,13 @@ def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
     """The failed checks, the plainest first, and those with the same cause only by number."""
     if verdict.error:
         yield f"\n{verdict.target}: {verdict.error}", "bold red"
-    yield from _lacking(verdict)
-    for cause in _causes(verdict):
+    missing = lacking(verdict.failures)
+    if missing:
+        paths = ", ".join(missing.values())
+        yield f"\n{verdict.target} lacks {paths}: answered with 404", "red"
+    for cause in causes(
+        [one for one in verdict.failures if part_asked(one.request) not in missing]
+    ):
         for at, check in enumerate(cause.shown):
             yield from _check(verdict, replace(check, log=check.log if at == 0 else ""))
         if cause.others:
@@ -98,17 +103,6 @@ def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
         count = sum(verdict.left_out.values())
         parts = ", ".join(f"{part} ({number})" for part, number in verdict.left_out.items())
         yield f"\n{verdict.target}: {count} checks need a server that is started here: {parts}", ""
-
-
-def _lacking(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    if paths := lacking(verdict.failures).values():
-        yield f"\n{verdict.target} lacks {', '.join(paths)}: answered with 404", "red"
-
-
-def _causes(verdict: Verdict) -> list[Cause]:
-    """The causes of the failures of endpoints that the server has."""
-    missing = lacking(verdict.failures)
-    return causes([one for one in verdict.failures if part_asked(one.request) not in missing])
 
 
 def _check(verdict: Verdict, check: Check) -> Iterator[tuple[str, str]]:
