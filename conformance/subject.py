@@ -5,7 +5,7 @@ import math
 import os
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +30,7 @@ from harness.server import running
 from harness.services import Services
 
 _CONNECTING = 10.0  # seconds that a driver may take to connect once its server has started
-_QUIET = 0.5  # seconds without output after which a log counts as complete
+_QUIET = 0.5  # seconds without output or work after which a server counts as done
 _IDLE = 0.03  # seconds of CPU time within these that servers use when they have nothing to do
 
 # When the files were modified: long ago, and not on a full second
@@ -103,10 +103,7 @@ class Started(Subject):
 
     def settle(self) -> None:
         """Wait until its processes have started: until they use next to no CPU time for a while."""
-        before, deadline = -math.inf, time.monotonic() + 10 * _QUIET
-        while (used := self._cpu_time()) - before > _IDLE and time.monotonic() < deadline:
-            before = used
-            time.sleep(_QUIET)
+        _await_quiet(self._cpu_time, _IDLE)
 
     def _cpu_time(self) -> float:
         """The CPU time in seconds that its live processes have used."""
@@ -118,10 +115,16 @@ class Started(Subject):
 
     def written(self, start: int = 0) -> str:
         """The log from byte ``start`` on, once it has not grown for a while."""
-        size, deadline = -1, time.monotonic() + 10 * _QUIET
-        while size != (size := self.log.stat().st_size) and time.monotonic() < deadline:
-            time.sleep(_QUIET)
+        _await_quiet(lambda: self.log.stat().st_size)
         return self.log.read_bytes()[start:].decode(errors="replace")
+
+
+def _await_quiet(measure: Callable[[], float], noise: float = 0) -> None:
+    """Wait until a value grows no more for a while, but not for long."""
+    before, deadline = -math.inf, time.monotonic() + 10 * _QUIET
+    while (now := measure()) - before > noise and time.monotonic() < deadline:
+        before = now
+        time.sleep(_QUIET)
 
 
 def is_alive(process: psutil.Process) -> bool:

@@ -1,19 +1,19 @@
 """Any running server: asks it what can be asked without the contract, and shows its answers."""
 
 import mimetypes
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from conformance.behaviours.lab import Inquiry, Lab, Need
 from conformance.behaviours.observe import INQUIRIES, Observation, observe_running
 from conformance.behaviours.page import Inapplicable, Stranger, Upload, met
-from conformance.matrix.rows import Described, described
-from conformance.report import STYLES
+from conformance.matrix.rows import described
+from conformance.report import STYLES, answers_table, worst_first
 from harness import pages
 from harness.console import progress_bar, say
 from harness.errors import UsageError
@@ -26,72 +26,54 @@ class Findings:
     """What was asked and answered; grows as answers come."""
 
     server: Stranger
-    # Questions with the server's answers, as in the JSON
-    answers: list[Described] = field(default_factory=list)
+    answers: dict[str, str] = field(default_factory=dict)  # by question
     # By question: why it has none of the listed answers
     unanswered: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def url(self) -> str:
-        """The page's address."""
-        return self.server.url + self.server.path
-
     def take(self, seen: Observation) -> None:
-        """Add an answer, to the question in the words of the server's own path."""
+        """Add an answer, or why there is none."""
         if seen.answer is None:
             why = " ".join(seen.error.split())
             self.unanswered[seen.id] = why.removeprefix(f"{Inapplicable.__name__}: ")
-            return
-        question, path = questions()[seen.id], self.server.path
-        text = question.text.replace("/index/", f"{path}/").replace("/index", path)
-        rated = question.answers[seen.answer]
-        given: Described = {"answer": seen.answer, "rating": rated.rating, "why": rated.why}
-        self.answers.append(described(question) | {"question": text} | given)
-
-    def sorted(self) -> list[Described]:
-        """The worst first, and then in the document's order."""
-        ids, ratings = list(questions()), list(STYLES)
-        return sorted(
-            self.answers,
-            key=lambda one: (ratings.index(str(one["rating"])), ids.index(str(one["id"]))),
-        )
+        else:
+            self.answers[seen.id] = seen.answer
 
     def counts(self) -> dict[str, int]:
         """The number of answers with each rating."""
-        return {rating: sum(one["rating"] == rating for one in self.answers) for rating in STYLES}
+        found = Counter[str](rated.rating for _, _, rated in worst_first(self.answers))
+        return {rating: found[rating] for rating in STYLES}
 
-    def counted(self) -> str:
-        """The same in words."""
+    def summary(self) -> str:
+        """The address and the counts in words."""
         counts = ", ".join(f"{count} {rating}" for rating, count in self.counts().items())
-        return f"{len(self.answers)} answers: {counts}"
+        return f"{self.server.url}{self.server.path}: {len(self.answers)} answers: {counts}"
 
     def as_dict(self) -> dict[str, object]:
-        """All of it, for machines."""
+        """All of it, for machines; the questions in the words of the server's own path."""
+        path = self.server.path
         return {
-            "url": self.url,
+            "url": self.server.url + path,
             "counts": self.counts(),
-            "answers": self.sorted(),
+            "answers": [
+                described(question)
+                | {"question": question.text.replace("/index/", f"{path}/").replace("/index", path)}
+                | {"answer": answer, "rating": rated.rating, "why": rated.why}
+                for question, answer, rated in worst_first(self.answers)
+            ],
             "unanswered": self.unanswered,
         }
 
     def as_page(self) -> str:
         """An HTML page."""
-        return pages.render(Path(__file__).parent, {"found": self}, template="foreign.html.jinja")
+        values = {"summary": self.summary(), "found": self.as_dict()}
+        return pages.render(Path(__file__).parent, values, template="foreign.html.jinja")
 
     def show(self, console: Console) -> None:
-        """Print a table, the worst answers first; risky ones have a reason and its source."""
-        table = Table(box=None, pad_edge=False)
-        for column in ("rating", "question", "answer"):
-            table.add_column(column, no_wrap=True)
-        table.add_column("why it is risky")
-        for one in self.sorted():
-            why = f"{one['why']} ({one['source']})" if one["rating"] == "risky" else ""
-            rating = Text(str(one["rating"]), STYLES[str(one["rating"])])
-            table.add_row(rating, one["id"], Text(str(one["answer"])), Text(why))
-        console.print(table)
+        """Print a table, the worst answers first."""
+        console.print(answers_table(self.answers))
         for id, why in self.unanswered.items():
             console.print(Text(f"{id}: no answer: {why}", "dim"), soft_wrap=True)
-        console.print(f"\n{self.url}: {self.counted()}", style="bold", soft_wrap=True)
+        console.print(f"\n{self.summary()}", style="bold", soft_wrap=True)
 
 
 def upload_of(post: str | None, body: Path | None, content_type: str | None) -> Upload | None:
