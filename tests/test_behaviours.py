@@ -26,9 +26,9 @@ PATIENCE = 2.5  # seconds of silence that count as no answer; the wrong server i
 # How long the suite waits for it, instead of for any server
 SECONDS = {
     "instance.START": 20.0,
-    "process.SETTLED": 20.0,
-    "clients.SOON": 2.0,
-    "clients.WAIT": 5.0,
+    "behaviours.process.SETTLED": 20.0,
+    "behaviours.clients.SOON": 2.0,
+    "behaviours.clients.WAIT": 5.0,
 }
 _TOGETHER = 12  # wrong servers that are switched and asked at once
 _ALONE = 2  # of these, the servers for questions that the suite asks alone, as those about memory
@@ -84,7 +84,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
         ThreadPoolExecutor(_TOGETHER) as pool,
     ):
         for name, seconds in SECONDS.items():
-            patched.setattr(f"conformance.behaviours.{name}", seconds)
+            patched.setattr(f"conformance.{name}", seconds)
         queues = [alone] * _ALONE + [others] * (_TOGETHER - _ALONE)
         benches = [Bench(target, backing, folder / str(number)) for number in range(_TOGETHER)]
         found = pool.map(lambda bench, queue: dict(bench.ask_all(queue)), benches, queues)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
-from conformance.behaviours.instance import launched
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import FAILED, Closed, Request, Silence
+from conformance.instance import launched
 from conformance.subject import Controlled, Subject
 from harness.ports import free_port
 from harness.processes import wait_until
@@ -43,7 +43,7 @@ def _connected(lab: Lab) -> Iterator[Controlled]:
 def starts(lab: Lab) -> str:
     """Start a server while MongoDB refuses connections."""
     refusing = lab.controlled.mongodb.address.through(free_port())
-    with launched(lab, MONGODB_URL=refusing) as server:
+    with launched(lab.controlled, MONGODB_URL=refusing) as server:
         serves = server.serves()
         status = _status(server, _MONGODB) if serves else None
         if server.has_ended:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from signal import SIGHUP, SIGTERM
 
-from conformance.behaviours.instance import Instance, launched, serving
 from conformance.behaviours.lab import CLOSES, INDEX, Lab, asks
 from conformance.http import FAILED, Connection, Request
+from conformance.instance import Instance, launched, serving
 from harness.ports import answers
 from harness.processes import wait_until
 
@@ -32,7 +32,7 @@ def _busy(lab: Lab, server: Instance) -> Iterator[Connection]:
 
 @asks("sigterm-in-flight", "sleep", lane="process")
 def _sigterm_in_flight(lab: Lab) -> str:
-    with serving(lab) as server, _busy(lab, server) as busy:
+    with serving(lab.controlled) as server, _busy(lab, server) as busy:
         server.process.send_signal(SIGTERM)
         try:
             return "finished" if busy.receive().status == 200 else "an error"
@@ -43,7 +43,7 @@ def _sigterm_in_flight(lab: Lab) -> str:
 @asks("stopping-new-connection", "sleep", lane="process")
 def _stopping_new_connection(lab: Lab) -> str:
     """A long request keeps the server from ending at once."""
-    with serving(lab) as server, _busy(lab, server) as busy:
+    with serving(lab.controlled) as server, _busy(lab, server) as busy:
         server.process.send_signal(SIGTERM)
         time.sleep(_LONG / 2)
         if server.has_ended or busy.is_readable():
@@ -60,7 +60,7 @@ def _stopping_new_connection(lab: Lab) -> str:
 
 @asks("stopping-idle-connection", lane="process")
 def _stopping_idle_connection(lab: Lab) -> str:
-    with serving(lab) as server, server.connect() as idle:
+    with serving(lab.controlled) as server, server.connect() as idle:
         if idle.request(INDEX).is_last or idle.is_closed_within(1):
             return CLOSES
         server.process.send_signal(SIGTERM)
@@ -70,7 +70,7 @@ def _stopping_idle_connection(lab: Lab) -> str:
 @asks("sigterm-status", lane="process")
 def _sigterm_status(lab: Lab) -> str:
     """The kind of exit status."""
-    with serving(lab) as server:
+    with serving(lab.controlled) as server:
         server.settle()
         status = server.stop(SIGTERM)
     if status in (-SIGTERM, 128 + SIGTERM):
@@ -80,7 +80,7 @@ def _sigterm_status(lab: Lab) -> str:
 
 @asks("sighup", lane="process")
 def _sighup(lab: Lab) -> str:
-    with serving(lab) as server:
+    with serving(lab.controlled) as server:
         server.settle()
         before = server.pids()
         server.process.send_signal(SIGHUP)
@@ -97,7 +97,7 @@ def _sighup(lab: Lab) -> str:
 def _port_in_use(lab: Lab) -> str:
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
-        launched(lab, PORT=str(taken.getsockname()[1])) as server,
+        launched(lab.controlled, PORT=str(taken.getsockname()[1])) as server,
     ):
         if not wait_until(lambda: server.has_ended, timeout=SETTLED):
             return "runs on"
@@ -109,7 +109,7 @@ def _port_in_use(lab: Lab) -> str:
 
 @asks("ipv6", lane="process")
 def _ipv6(lab: Lab) -> str:
-    with launched(lab, HOST="::1") as server:
+    with launched(lab.controlled, HOST="::1") as server:
         wait_until(lambda: server.has_ended or answers("::1", server.port), timeout=SETTLED)
         if server.has_ended:
             return "ends"

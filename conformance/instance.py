@@ -1,4 +1,4 @@
-"""Another instance of the deployment, for questions about its start and its end."""
+"""Another instance of the deployment, for what happens at its start and its end."""
 
 import tempfile
 from collections.abc import Iterator
@@ -10,9 +10,8 @@ from subprocess import TimeoutExpired
 
 import psutil
 
-from conformance.behaviours.lab import Lab
 from conformance.http import Connection
-from conformance.subject import Started
+from conformance.subject import Controlled, Started
 from harness.ports import answers, free_port
 from harness.processes import stop, wait_until
 from harness.server import launch
@@ -32,13 +31,13 @@ class Instance(Started):
         """Whether its first process is gone."""
         return self.process.poll() is not None
 
-    def serves(self) -> bool:
+    def serves(self, timeout: float | None = None) -> bool:
         """Wait until it answers /index or ends; return whether it answers."""
 
         def settled() -> bool:
             return self.has_ended or answers(self.host, self.port)
 
-        return wait_until(settled, timeout=START) and not self.has_ended
+        return wait_until(settled, timeout=timeout or START) and not self.has_ended
 
     def stop(self, number: Signals) -> int:
         """Send a signal and wait until it ends; return the exit status."""
@@ -65,13 +64,13 @@ def _peers(process: psutil.Process) -> set[int]:
 
 
 @contextmanager
-def launched(lab: Lab, **settings: str) -> Iterator[Instance]:
+def launched(server: Controlled, **settings: str) -> Iterator[Instance]:
     """Start the same deployment with other settings, without waiting until it answers.
 
     It inherits the rest of the server's environment. All its processes are killed at the end of the
     block.
     """
-    server, port = lab.controlled, free_port()
+    port = free_port()
     folder = Path(tempfile.mkdtemp(prefix="instance-", dir=server.log.parent))
     own = {
         **server.environment,
@@ -91,8 +90,8 @@ def launched(lab: Lab, **settings: str) -> Iterator[Instance]:
 
 
 @contextmanager
-def serving(lab: Lab) -> Iterator[Instance]:
+def serving(server: Controlled) -> Iterator[Instance]:
     """Start the same deployment, and wait until it serves."""
-    with launched(lab) as instance:
+    with launched(server) as instance:
         assert instance.serves(), f"it does not start: {instance.written()[-300:]}"
         yield instance
