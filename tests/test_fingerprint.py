@@ -25,15 +25,8 @@ def fingerprint_of(folder: Path, fault: str) -> tuple[str, int]:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", str(CHECKS / "test_answers.py"), "--quiet"),
-            *(
-                "-k",
-                "test_fingerprint",
-                "--target",
-                str(WRONG),
-                "-p",
-                "no:cacheprovider",
-                "--capture=no",
-            ),
+            *("-k", "test_fingerprint", "--target", str(WRONG)),
+            *("-p", "no:cacheprovider", "--capture=no"),
         ],
         cwd=ROOT,
         env={**os.environ, "FAULT_FILE": str(folder / "fault")},
