@@ -1,0 +1,46 @@
+from http import HTTPStatus
+from typing import Any
+
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+from litestar.openapi import ResponseSpec
+from msgspec import UNSET, Struct, UnsetType
+
+from app.databases import AWAY
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Problem(Struct, kw_only=True):
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str | UnsetType = UNSET
+    errors: Any = UNSET
+
+
+def problems(*statuses: int) -> dict[int, ResponseSpec]:
+    """Describe problems for the argument ``responses``."""
+    return {
+        status: ResponseSpec(
+            Problem,
+            description=HTTPStatus(status).phrase,
+            media_type=MEDIA_TYPE,
+            generate_examples=False,
+        )
+        for status in (*statuses, 500)
+    }
+
+
+def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
+    """Answer with problem details (RFC 9457), and log the cause of each 5xx."""
+    status, headers = 503 if isinstance(error, AWAY) else 500, None
+    if isinstance(error, HTTPException):
+        status, headers = error.status_code, error.headers
+    problem = Problem(title=HTTPStatus(status).phrase, status=status)
+    if isinstance(error, HTTPException) and status == 400:
+        problem.detail, problem.errors = error.detail, error.extra or UNSET
+    if status >= 500:
+        cause = error.__cause__ or error
+        request.logger.error("%r: %r", request.scope["path"], cause, exc_info=status == 500)
+    return Response(problem, status_code=status, headers=headers, media_type=MEDIA_TYPE)
