@@ -54,7 +54,7 @@ async def create_note(
     return Response(note, headers={"Location": location})
 
 
-@get("/notes/{_id:str}", name="read_note", responses=problems(404, 503))
+@get("/notes/{_id:str}", name="read_note", responses=problems(400, 404, 503))
 async def read_note(mongodb: MongoDB, _id: FromPath[str]) -> Note:
     if ObjectId.is_valid(_id) and (note := await mongodb.notes.find_one(ObjectId(_id))):
         return Note(_id, note["title"], note["text"])
@@ -66,7 +66,7 @@ async def agents(postgresql: PostgreSQL) -> list[dict[str, str | None]]:
     return await fetch(postgresql, AGENTS)
 
 
-@get("/gridfs/{name:str}", media_type="*/*", responses=problems(404, 503))
+@get("/gridfs/{name:str}", media_type="*/*", responses=problems(400, 404, 503))
 async def gridfs(mongodb: MongoDB, name: FromPath[str]) -> Stream:
     try:
         file = await AsyncGridFSBucket(mongodb).open_download_stream_by_name(name)
