@@ -72,15 +72,17 @@ async def gridfs(mongodb: MongoDB, name: FromPath[str]) -> Stream:
         file = await AsyncGridFSBucket(mongodb).open_download_stream_by_name(name)
     except NoFile as error:
         raise NotFoundException from error
+    first = await file.readchunk()  # a fault here is a 500; later it ends the connection
     content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
     headers = {"Content-Type": content_type, "Content-Length": str(file.length)}
-    return Stream(chunks(file), headers=headers)
+    return Stream(chunks(file, first), headers=headers)
 
 
-async def chunks(file: AsyncGridOut) -> AsyncIterator[bytes]:
+async def chunks(file: AsyncGridOut, chunk: bytes) -> AsyncIterator[bytes]:
     async with file:
-        while chunk := await file.readchunk():
+        while chunk:
             yield chunk
+            chunk = await file.readchunk()
 
 
 @get("/sleep", responses=problems(400))
