@@ -6,7 +6,7 @@ import asyncpg
 from aiohttp import ClientSession, TCPConnector
 from litestar import Litestar
 from litestar.datastructures import State
-from litestar.di import NamedDependency
+from litestar.di import NamedDependency, Provide
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
@@ -45,6 +45,12 @@ async def provide_postgresql(state: State) -> Any:
 async def provide_upstream(state: State) -> Any:
     return state.upstream
 
+
+dependencies = {
+    "mongodb": Provide(provide_mongodb),
+    "postgresql": Provide(provide_postgresql),
+    "upstream": Provide(provide_upstream),
+}
 
 MongoDB = NamedDependency[AsyncDatabase[dict[str, Any]]]
 PostgreSQL = NamedDependency[asyncpg.Pool]

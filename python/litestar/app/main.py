@@ -2,20 +2,14 @@ import uvicorn
 from litestar import Litestar
 from litestar.static_files import create_static_files_router
 
-from app import views
-from app.databases import lifespan, provide_mongodb, provide_postgresql, provide_upstream
-from app.problems import answer
+from app import databases, problems, views
 from app.settings import settings
 
 app = Litestar(
     [*views.handlers, create_static_files_router("/files", [settings.FILES_DIR])],
-    lifespan=[lifespan],
-    dependencies={
-        "mongodb": provide_mongodb,
-        "postgresql": provide_postgresql,
-        "upstream": provide_upstream,
-    },
-    exception_handlers={Exception: answer},
+    lifespan=[databases.lifespan],
+    dependencies=databases.dependencies,
+    exception_handlers={Exception: problems.answer},
     request_max_body_size=2**20,
 )
 

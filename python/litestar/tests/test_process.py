@@ -17,6 +17,7 @@ import pytest
 from pymongo.database import Database
 
 UVICORN = [sys.executable, "-m", "app.main"]
+GRANIAN = [sys.executable, "-m", "app.granian"]
 
 
 class Server(NamedTuple):
@@ -63,8 +64,10 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     raise TimeoutError
 
 
-def test_sigterm_lets_a_request_end(tmp_path: Path) -> None:
-    with serve(UVICORN, tmp_path) as server, ThreadPoolExecutor() as executor:
+@pytest.mark.parametrize("command", [UVICORN, GRANIAN], ids=["uvicorn", "granian"])
+def test_sigterm_lets_a_request_end(command: list[str], tmp_path: Path) -> None:
+    with serve(command, tmp_path) as server, ThreadPoolExecutor() as executor:
+        assert server.send("GET", "/index") == (200, b"Hello, World!")
         answer = executor.submit(server.send, "GET", "/sleep?ms=1500")
         time.sleep(0.7)
         server.process.terminate()
@@ -123,4 +126,6 @@ def test_a_missing_chunk_ends_the_connection(
         database.fs.chunks.delete_one({"files_id": file["_id"], "n": 1})
         with pytest.raises(http.client.IncompleteRead) as cut:
             server.send("GET", f"/gridfs/{bare_file}")
-    assert cut.value.partial.strip(b"a") == b""
+        assert cut.value.partial.strip(b"a") == b""
+        database.fs.chunks.delete_one({"files_id": file["_id"], "n": 0})
+        assert server.send("GET", f"/gridfs/{bare_file}")[0] == 500
