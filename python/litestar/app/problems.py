@@ -1,3 +1,4 @@
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -21,26 +22,20 @@ class Problem(Struct, kw_only=True):
 
 def problems(*statuses: int) -> dict[int, ResponseSpec]:
     """Describe problems for the argument ``responses``."""
-    return {
-        status: ResponseSpec(
-            Problem,
-            description=HTTPStatus(status).phrase,
-            media_type=MEDIA_TYPE,
-            generate_examples=False,
-        )
-        for status in (*statuses, 500)
-    }
+    problem = partial(ResponseSpec, Problem, generate_examples=False, media_type=MEDIA_TYPE)
+    return {one: problem(description=HTTPStatus(one).phrase) for one in (*statuses, 500)}
 
 
-def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
+def respond(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
     """Answer with problem details (RFC 9457), and log the cause of each 5xx."""
-    status, headers = 503 if isinstance(error, AWAY) else 500, None
+    answer = HTTPException(status_code=503 if isinstance(error, AWAY) else 500)
     if isinstance(error, HTTPException):
-        status, headers = error.status_code, error.headers
+        answer = error
+    status = answer.status_code
     problem = Problem(title=HTTPStatus(status).phrase, status=status)
-    if isinstance(error, HTTPException) and status == 400:
-        problem.detail, problem.errors = error.detail, error.extra or UNSET
+    if status == 400:
+        problem.detail, problem.errors = answer.detail, answer.extra or UNSET
     if status >= 500:
         cause = error.__cause__ or error
         request.logger.error("%r: %r", request.scope["path"], cause, exc_info=status == 500)
-    return Response(problem, status_code=status, headers=headers, media_type=MEDIA_TYPE)
+    return Response(problem, status_code=status, headers=answer.headers, media_type=MEDIA_TYPE)
