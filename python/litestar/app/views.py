@@ -57,7 +57,7 @@ async def create_note(
 @get("/notes/{_id:str}", name="read_note", responses=problems(400, 404, 503))
 async def read_note(mongodb: MongoDB, _id: FromPath[str]) -> Note:
     if ObjectId.is_valid(_id) and (note := await mongodb.notes.find_one(ObjectId(_id))):
-        return Note(_id, note["title"], note["text"])
+        return Note(str(note["_id"]), note["title"], note["text"])
     raise NotFoundException
 
 

@@ -31,8 +31,10 @@ def test_a_document(client: Client) -> None:
 def test_a_note(client: Client, database: Database[dict[str, Any]]) -> None:
     created = client.post("/notes", json={"title": "café", "text": ""})
     assert created.status_code == 201
-    assert client.get(created.headers["Location"]).content == created.content
     note_id = ObjectId(created.json()["_id"])
+    assert created.headers["Location"] == f"/notes/{note_id}"
+    for spelling in (str(note_id), str(note_id).upper()):
+        assert client.get(f"/notes/{spelling}").content == created.content
     assert database.notes.find_one_and_delete({"_id": note_id}) == {
         "_id": note_id,
         "title": "café",
