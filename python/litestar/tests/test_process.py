@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 from pymongo.database import Database
 
+from app.settings import settings
+
 UVICORN = [sys.executable, "-m", "app.main"]
 GRANIAN = [sys.executable, "-m", "app.granian"]
 
@@ -107,14 +109,14 @@ def test_what_it_needs_is_silent(tmp_path: Path) -> None:
 
 
 def test_a_fault_is_logged_with_its_traceback(tmp_path: Path) -> None:
-    database = os.environ["DATABASE_URL"].rpartition("/")[0] + "/postgres"  # has no tables
+    database = settings.DATABASE_URL.rpartition("/")[0] + "/unknown"
     with serve(UVICORN, tmp_path, DATABASE_URL=database) as server:
         status, body = server.send("GET", "/agents")
         log = server.written()
     assert status == 500
     assert body == b'{"type":"about:blank","title":"Internal Server Error","status":500}'
     assert log.count("Traceback") == 1
-    assert "UndefinedTableError" in log
+    assert "InvalidCatalogNameError" in log
 
 
 def test_no_file_from_outside(tmp_path: Path) -> None:
