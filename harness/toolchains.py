@@ -68,8 +68,8 @@ def _has_jdk() -> bool:
 
 def _has_ruby() -> bool:
     version = version_of("ruby", "--version")
-    programs = ("bundle", "thin", "rubocop")
-    gems = ("-rdotenv", "-rjson-schema", "-rrack/test")  # the newest of its packages
+    programs = ("bundle", "thin", "puma", "rubocop")
+    gems = ("-rjson-schema", "-rrack/test", "-rsinatra/base", "-rtyphoeus")  # the newest of its packages
     return (
         version is not None
         and version >= (3, 1)
@@ -96,6 +96,7 @@ _RUBY = (
     *("ruby", "ruby-dev", "bundler", "thin", "ruby-rack", "ruby-eventmachine"),
     *("ruby-em-http-request", "ruby-mongo", "ruby-pg", "ruby-connection-pool"),
     *("ruby-dotenv", "ruby-json-schema", "ruby-rspec", "ruby-rack-test", "rubocop"),
+    *("puma", "ruby-sinatra", "ruby-typhoeus"),
 )
 
 TOOLCHAINS = {
