@@ -69,7 +69,7 @@ def _has_jdk() -> bool:
 def _has_ruby() -> bool:
     version = version_of("ruby", "--version")
     programs = ("bundle", "thin", "puma", "rubocop")
-    gems = ("-rjson-schema", "-rrack/test", "-rsinatra/base", "-rtyphoeus")  # the newest of its packages
+    gems = ("-rjson-schema", "-rrack/test", "-rsinatra/base", "-rtyphoeus")
     return (
         version is not None
         and version >= (3, 1)
