@@ -1,7 +1,8 @@
 """The command line."""
 
+import os
 import sys
-from contextlib import nullcontext
+from contextlib import ExitStack
 
 import click
 
@@ -46,7 +47,9 @@ def main(
     subjects: list[TargetOrUrl] = [*targets, *urls]
     proof = Proof(["-k", expression] if expression else [], record=record)
     try:
-        with backing_services() if targets else nullcontext():
+        with ExitStack() as held:
+            if targets:  # the processes that run the suite find the services in the environment
+                os.environ |= held.enter_context(backing_services()).environment()
             proof.run(subjects, jobs)
     except KeyboardInterrupt:
         say("interrupted: these are the results so far")

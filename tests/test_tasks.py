@@ -11,9 +11,9 @@ import pytest
 
 import spec
 from harness.locks import is_locked
-from harness.paths import RUN
 from harness.ports import accepts, free_port
 from harness.processes import wait_until
+from harness.services.lease import LOCK
 from tests.tasks import call, descendants, listeners, remaining, run, started
 
 pytestmark = pytest.mark.timeout(300)
@@ -83,18 +83,17 @@ def test_services_end_with_their_last_user(tmp_path: Path) -> None:
         with started("services", log=tmp_path / "two", until="Ctrl-C"):
             urls = {line for line in first.splitlines() if line.startswith("export")}
             assert urls <= set((tmp_path / "two").read_text().splitlines())
-    used_by_others = is_locked(RUN / "mongodb" / "users") or listeners("harness serve")
-    if not used_by_others and not listeners("harness services"):
-        assert wait_until(lambda: not is_locked(RUN / "mongodb" / "lock"), timeout=15)
+    if not listeners("harness serve") and not listeners("harness services"):
+        assert wait_until(lambda: not is_locked(LOCK), timeout=15)
 
 
-def test_a_killed_keeper_is_replaced(tmp_path: Path) -> None:
-    """The database ends with its keeper, and the next task starts both again."""
-    keepers = listeners("harness.services upstream")
+def test_a_killed_supervisor_is_replaced(tmp_path: Path) -> None:
+    """The databases end with it, and the next task starts all again."""
+    others = listeners("harness.services.")
     with started("services", log=tmp_path / "one", until="Ctrl-C"):
-        mine = [one for one in listeners("harness.services upstream") if one not in keepers]
+        mine = [one for one in listeners("harness.services.") if one not in others]
         if not mine:
-            pytest.skip("the keeper belongs to another task")
+            pytest.skip("it belongs to another task")
         below = mine[0].children(recursive=True)
         mine[0].kill()
         assert remaining(below, timeout=15) == []

