@@ -1,5 +1,6 @@
 """The shared databases and upstream: private, on stable ports, and restarted when they end."""
 
+import json
 import os
 import resource
 import signal
@@ -8,7 +9,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -154,6 +159,44 @@ def test_a_port_taken_between_two_starts_ends_the_task(tmp_path: Path) -> None:
     assert "error: upstream has another address now: start this task again" in log.read_text()
 
 
+HOLDS = """
+import sys
+from harness.services import backing_services
+with backing_services({}) as held:
+    print(held.environment(), flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.usefixtures("idle")
+def test_tasks_that_start_at_once_share_a_supervisor() -> None:
+    """Also if one that was killed has left its address, which belongs to another program now."""
+    with backing_services({}):
+        key = json.loads(ADDRESS.read_text())[1]
+    assert wait_until(lambda: not is_locked(LOCK), timeout=30)
+    with socket.create_server(("127.0.0.1", 0)) as stranger, ExitStack() as held:
+        ADDRESS.write_text(json.dumps([stranger.getsockname(), key]))
+        tasks = [
+            held.enter_context(
+                Popen([sys.executable, "-c", HOLDS], cwd=ROOT, stdin=PIPE, stdout=PIPE, text=True)
+            )
+            for _ in range(4)
+        ]
+        addresses = {task.stdout.readline() for task in tasks if task.stdout}
+        assert len(addresses) == 1
+        assert addresses != {""}
+        assert supervisor().is_running()
+        with pytest.raises(AuthenticationError):
+            Client(tuple(json.loads(ADDRESS.read_text())[0]), authkey=b"guessed")
+        for task in tasks[:2]:
+            task.kill()
+        with backing_services({}) as another:
+            assert addresses == {f"{another.environment()}\n"}
+        for task in tasks[2:]:
+            task.kill()
+    assert wait_until(lambda: not is_locked(LOCK), timeout=30)
+
+
 @pytest.mark.usefixtures("idle")
 def test_the_limit_of_open_files_is_not_the_tasks() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -277,7 +320,12 @@ def test_data_is_deleted_on_demand(tmp_path: Path) -> None:
         ):
             client.refservers.mine.insert_one({"_id": number})
             assert client.refservers.mine.distinct("_id") == [number]
-        mongodb.reset()
+        if number == 1:
+            mongodb.reset()
+    (mongodb.folder / "password").unlink()
+    with pytest.raises(TaskError, match="is missing"), running_database(mongodb):
+        pass
+    assert (mongodb.folder / "data").is_dir(), "data was deleted by itself"
 
 
 @pytest.mark.usefixtures("held")

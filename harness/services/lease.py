@@ -16,6 +16,7 @@ from harness.errors import TaskError
 from harness.locks import claim, locked
 from harness.paths import ROOT, RUN
 from harness.services.fixtures import fill
+from harness.services.running import recorded_port
 from harness.services.service import Service
 
 FOLDER = RUN / "services"
@@ -43,13 +44,20 @@ def leased(services: Sequence[Service]) -> Iterator[dict[str, str]]:
     with locked(RUN / "locks" / "services"):
         for service in services:
             service.install()
+    before = {service: recorded_port(service) for service in services}
     lease = _Lease(services)
+    watch = threading.Thread(target=lease.follow, daemon=True)
     try:
         lease.wait()
-        lease.watch()
+        for service, port in before.items():
+            if port and port != (now := recorded_port(service)):
+                say(f"{service.name}: port {port} is taken; it uses port {now} from now on")
+        watch.start()
         yield {service.setting: lease.addresses[service.name] for service in services}
     finally:
         lease.end()
+        if watch.ident:
+            watch.join(_PATIENCE)
 
 
 class _Lease:
@@ -59,7 +67,6 @@ class _Lease:
         self.addresses: dict[str, str] = {}
         self._settings = {service.name: service.setting for service in services}
         self._connection: Connection | None = None
-        self._watch: threading.Thread | None = None
         self._ended = False
 
     def wait(self) -> None:
@@ -67,23 +74,8 @@ class _Lease:
         while len(self.addresses) < len(self._settings):
             self._take(*self._receive())
 
-    def watch(self) -> None:
-        """From now on, in the background, take what the supervisor tells."""
-        self._watch = threading.Thread(target=self._follow, daemon=True)
-        self._watch.start()
-
-    def end(self) -> None:
-        """Give the services back."""
-        self._ended = True
-        if self._connection:
-            with suppress(OSError):
-                self._connection.send("goodbye")  # upon which the supervisor closes it
-        if self._watch:
-            self._watch.join(_PATIENCE)
-        elif self._connection:
-            self._connection.close()
-
-    def _follow(self) -> None:
+    def follow(self) -> None:
+        """Take what the supervisor tells, until the lease ends."""
         try:
             while True:
                 self._take(*self._receive())
@@ -93,6 +85,13 @@ class _Lease:
                 # A real signal: _thread.interrupt_main() does not wake a thread that waits.
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
+    def end(self) -> None:
+        """Give the services back; the supervisor then closes the connection."""
+        self._ended = True
+        if self._connection:
+            with suppress(OSError):
+                self._connection.send("goodbye")
+
     def _take(self, *message: str) -> None:
         match message:
             case "say", text:
@@ -100,32 +99,27 @@ class _Lease:
             case "error", text:
                 raise TaskError(text)
             case "address", name, address:
-                if name in self.addresses:
-                    self._restarted(name, address)
+                before = self.addresses.get(name)
+                if before not in (None, address):
+                    raise TaskError(f"{name} has another address now: start this task again")
                 self.addresses[name] = address
-
-    def _restarted(self, name: str, address: str) -> None:
-        if address != self.addresses[name]:
-            raise TaskError(f"{name} has another address now: start this task again")
-        with suppress(TaskError):  # if it has ended again, there will be another message
-            fill({self._settings[name]: address})
-        say(f"{name} had ended; it is running again at the same address")
+                if before:
+                    with suppress(TaskError):  # if it has ended again, this is repeated
+                        fill({self._settings[name]: address})
+                    say(f"{name} had ended; it is running again at the same address")
 
     def _receive(self) -> tuple[str, ...]:
         """What the supervisor tells next; if it has ended, what another one does."""
         for _ in range(_ATTEMPTS):
-            try:
+            with suppress(EOFError, OSError):
                 if not self._connection:
                     self._connection = _connect()
                     self._connection.send([*self._settings])
                 message: tuple[str, ...] = self._connection.recv()
                 return message
-            except (EOFError, OSError):
-                if self._connection:
-                    self._connection.close()
-                self._connection = None
-                if self._ended:
-                    break
+            self._connection = None
+            if self._ended:
+                break
         raise TaskError(f"the services' supervisor ends whenever it is started: see {_LOG}")
 
 

@@ -11,6 +11,7 @@ import secrets
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
@@ -26,149 +27,99 @@ _OPEN_FILES = 64_000
 """The limit that MongoDB's documentation recommends (UNIX ulimit Settings)."""
 
 
-class _Task:
-    """A connected task."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._lock = threading.Lock()
-
-    def tell(self, kind: str, *values: str) -> None:
-        with self._lock, suppress(OSError):  # a task that died is about to be removed
-            self._connection.send((kind, *values))
-
-
-class _Supervised(threading.Thread):
-    """A service, which this thread alone starts and stops."""
-
-    def __init__(self, service: Service) -> None:
-        super().__init__(daemon=True)
-        self._service = service
-        self._changed = threading.Condition()
-        self._users: set[_Task] = set()
-        self._address: str | None = None
-        self._closed = False
-
-    def add(self, user: _Task) -> None:
-        with self._changed:
-            self._users.add(user)
-            if self._address:
-                user.tell("address", self._service.name, self._address)
-            self._changed.notify_all()
-
-    def remove(self, user: _Task) -> None:
-        with self._changed:
-            self._users.discard(user)
-            self._changed.notify_all()
-
-    def close(self) -> None:
-        with self._changed:
-            self._users.clear()
-            self._closed = True
-            self._changed.notify_all()
-
-    def run(self) -> None:
-        """Run the service whenever it has users; again if it ends."""
-        while self._is_needed():
-            self._tell("say", f"starting {self._service.name}")
-            try:
-                self._run_once()
-            except Exception as error:  # its users report it
-                with self._changed:
-                    self._tell("error", str(error))
-                    self._users.clear()
-
-    def _is_needed(self) -> bool:
-        with self._changed:
-            self._changed.wait_for(lambda: self._users or self._closed)
-            return not self._closed
-
-    def _run_once(self) -> None:
-        def say(text: str) -> None:
-            self._tell("say", text)
-
-        with (
-            running(self._service, lambda: bool(self._users), say) as (process, port),
-            self._changed,
-        ):
-            self._address = self._service.url(port)
-            self._tell("address", self._service.name, self._address)
-            while self._users and process.poll() is None:
-                self._changed.wait(0.2)
-            self._address = None
-
-    def _tell(self, kind: str, *values: str) -> None:
-        for user in list(self._users):
-            user.tell(kind, *values)
-
-
 class _Supervisor:
     """Accepts tasks until the last one has gone."""
 
-    def __init__(self) -> None:
-        self._services = {kind.name: _Supervised(kind()) for kind in KINDS}
-        self._changed = threading.Condition()
-        self._tasks = 0
+    def __init__(self, first: Connection) -> None:
+        self._tasks = {first}
+        self._users = {kind.name: set[Connection]() for kind in KINDS}
+        self._addresses: dict[str, str] = {}
         self._closed = False
+        self._changed = threading.Condition()
+        """Guards all these, and what is sent."""
 
-    def run(self, first: Connection) -> None:
-        """Serve the ``first`` task, and all that come before there is none."""
-        for service in self._services.values():
-            service.start()
+    def run(self) -> None:
+        """Serve the first task, and all that come before there is none."""
+        keepers = [_start(self._keep, kind()) for kind in KINDS]
         listener, key = Listener(("127.0.0.1", 0)), secrets.token_hex(32)
-        self._begin(first)
-        threading.Thread(target=self._accept, args=(listener, key.encode()), daemon=True).start()
+        _start(self._serve, *self._tasks)
+        _start(self._accept, listener, key.encode())
         write_private(ADDRESS, json.dumps([listener.address, key]))
         try:
             with self._changed:
                 self._changed.wait_for(lambda: not self._tasks)
-                self._closed = True
         finally:
             ADDRESS.unlink(missing_ok=True)
-            for service in self._services.values():
-                service.close()
-            for service in self._services.values():
-                service.join()
+            with self._changed:
+                self._closed = True
+                for users in self._users.values():
+                    users.clear()
+                self._changed.notify_all()
+            for keeper in keepers:
+                keeper.join()
 
     def _accept(self, listener: Listener, key: bytes) -> None:
         while True:
             with suppress(OSError):
-                connection = listener.accept()
-                threading.Thread(target=self._admit, args=(connection, key), daemon=True).start()
+                _start(self._serve, listener.accept(), key)
 
-    def _admit(self, connection: Connection, key: bytes) -> None:
-        try:
-            deliver_challenge(connection, key)
-            answer_challenge(connection, key)
-        except (AuthenticationError, EOFError, OSError):
-            connection.close()
-        else:
-            self._begin(connection)
+    def _serve(self, task: Connection, key: bytes | None = None) -> None:
+        """Hold a task's lease until it says goodbye or its connection closes."""
+        with task, suppress(AuthenticationError, EOFError, OSError):
+            if key:
+                deliver_challenge(task, key)
+                answer_challenge(task, key)
+            try:
+                self._add(task, task.recv())
+                task.recv()
+            finally:
+                with self._changed:
+                    for tasks in (self._tasks, *self._users.values()):
+                        tasks.discard(task)
+                    self._changed.notify_all()
 
-    def _begin(self, connection: Connection) -> None:
+    def _add(self, task: Connection, names: list[str]) -> None:
         with self._changed:
             if self._closed:
-                return connection.close()
-            self._tasks += 1
-        threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+                raise EOFError
+            self._tasks.add(task)
+            for name in names:
+                self._users[name].add(task)
+                if name in self._addresses:
+                    task.send(("address", name, self._addresses[name]))
+            self._changed.notify_all()
 
-    def _serve(self, connection: Connection) -> None:
-        """Hold a task's lease until it says goodbye or its connection closes."""
-        task, services = _Task(connection), list[_Supervised]()
-        try:
-            services += [self._services[name] for name in connection.recv()]
-            for service in services:
-                service.add(task)
-            connection.recv()
-        except (EOFError, OSError, KeyError):
-            pass
-        finally:
-            for service in services:
-                service.remove(task)
-            connection.close()
+    def _keep(self, service: Service) -> None:
+        """Run a service whenever it has users; again if it ends."""
+        name, users = service.name, self._users[service.name]
+        while True:
             with self._changed:
-                self._tasks -= 1
-                self._changed.notify_all()
+                self._changed.wait_for(lambda: users or self._closed)
+                if self._closed:
+                    return
+                self._tell(name, "say", f"starting {name}")
+            try:
+                with running(service, lambda: bool(users)) as (process, port), self._changed:
+                    self._addresses[name] = service.url(port)
+                    self._tell(name, "address", name, self._addresses[name])
+                    while users and process.poll() is None:
+                        self._changed.wait(0.2)
+                    del self._addresses[name]
+            except Exception as error:  # its users report it
+                with self._changed:
+                    self._tell(name, "error", str(error))
+                    users.clear()
+
+    def _tell(self, name: str, *message: str) -> None:
+        for user in self._users[name]:
+            with suppress(OSError):  # it has died, and is about to be removed
+                user.send(message)
+
+
+def _start(run: Callable[..., None], *arguments: object) -> threading.Thread:
+    thread = threading.Thread(target=run, args=arguments, daemon=True)
+    thread.start()
+    return thread
 
 
 def _raise_limits() -> None:
@@ -181,5 +132,5 @@ def _raise_limits() -> None:
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     _raise_limits()
-    _Supervisor().run(Connection(int(sys.argv[1])))
+    _Supervisor(Connection(int(sys.argv[1]))).run()
     remove_abandoned()
