@@ -12,8 +12,7 @@ from harness.hints import did_you_mean
 from harness.manifest import Deployment, Manifest, load_manifest
 from harness.paths import CALLER, ROOT
 
-NAME = "server.toml"
-"""A manifest's file name."""
+NAME = "server.toml"  # A manifest's file name
 
 
 @dataclass(frozen=True)

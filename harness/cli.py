@@ -32,8 +32,8 @@ from harness.task import reports_errors
 from harness.toolchains import LOAD_GENERATORS, require
 from harness.writing import write_whole
 
+# Seconds between looks at a server: a wait without end misses a signal that comes just before
 _INTERVAL = 0.2
-"""Seconds between looks at a server: a wait without end misses a signal that comes just before."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -22,8 +22,7 @@ class Finding:
     ok: bool
     found: str
     advice: str = ""
-    needed: bool = True
-    """Whether all tasks need it; otherwise only some servers or workloads do."""
+    needed: bool = True  # Whether all tasks need it; otherwise only some servers or workloads do
 
 
 def examine() -> list[Finding]:

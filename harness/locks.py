@@ -9,8 +9,7 @@ from typing import IO
 
 from harness.console import say
 
-_PATIENCE = 2.0
-"""Seconds of waiting before a task says so."""
+_PATIENCE = 2.0  # Seconds of waiting before a task says so
 
 
 @contextmanager

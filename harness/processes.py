@@ -13,17 +13,14 @@ from typing import IO
 
 from harness.errors import TaskError, UsageError
 
-GRACE = 12.0
-"""Seconds between the stop signal and SIGKILL: the contract's 10 and a margin."""
-_HURRY = 2.0
-"""The same after this process has been interrupted."""
-_INTERVAL = 0.2
-"""Seconds between checks for an interrupt, while a process runs."""
+GRACE = 12.0  # Seconds between the stop signal and SIGKILL: the contract's 10 and a margin
+_HURRY = 2.0  # The same after this process has been interrupted
+_INTERVAL = 0.2  # Seconds between checks for an interrupt, while a process runs
 
+# A shell script that runs a command unless the parent has died in the meantime
 _RUN_IF_PARENT = '[ "$PPID" = "$0" ] && exec "$@"'
-"""A shell script that runs a command unless the parent has died in the meantime."""
+# A shell script that runs a command, and on SIGTERM kills it and its child processes
 _RUN_AS_GROUP = 'trap "kill -KILL 0" TERM; "$@" & wait $!'
-"""A shell script that runs a command, and on SIGTERM kills it and its child processes."""
 
 _children: set[subprocess.Popen[bytes]] = set()
 _interrupted = False

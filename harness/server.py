@@ -19,10 +19,8 @@ from harness.processes import ending, spawn, stop, wait_until
 from harness.scratch import scratch
 from harness.settings import DEFAULTS, environment, parse_port
 
-START = 180.0
-"""Seconds that a server may take to start."""
-_SILENT = 5.0
-"""Seconds of these that pass without a word."""
+START = 180.0  # Seconds that a server may take to start
+_SILENT = 5.0  # Seconds of these that pass without a word
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,7 @@ class Running:
     process: subprocess.Popen[bytes]
     host: str
     port: int
-    environment: Mapping[str, str]
-    """Its whole environment."""
+    environment: Mapping[str, str]  # Its whole environment
 
     @property
     def url(self) -> str:

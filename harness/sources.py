@@ -5,8 +5,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+# Build output, for folders outside of a git checkout
 _MADE = {"node_modules", "__pycache__", "target", "venv", "dist"}
-"""Build output, for folders outside of a git checkout."""
 
 
 def source_files(folder: Path) -> list[Path]:

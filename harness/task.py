@@ -21,11 +21,11 @@ P = ParamSpec("P")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+# Seconds in which more signals count as one: a group's, and the same one that just forwards
 _ECHO = 0.5
-"""Seconds in which more signals count as one: a group's, and the same one that just forwards."""
-_TEARDOWN = 30
-"""Seconds after which a teardown is given up."""
+_TEARDOWN = 30  # Seconds after which a teardown is given up
 
+# What to do if a file cannot be read or written
 _ADVICE = {
     errno.EACCES: "this user may not use it",
     errno.EPERM: "this user may not use it",
@@ -36,7 +36,6 @@ _ADVICE = {
     errno.EEXIST: "name another file",
     errno.EISDIR: "name another file",
 }
-"""What to do if a file cannot be read or written."""
 
 
 class Interrupt(KeyboardInterrupt):

@@ -26,17 +26,13 @@ class Toolchain:
     """One or more programs that the machine may lack."""
 
     name: str
-    what: str
-    """Its description, with the accepted versions."""
+    what: str  # Its description, with the accepted versions
     found: Callable[[], bool]
-    debian: tuple[str, ...] = ()
-    """The Debian and Ubuntu packages that provide it."""
-    wheel: str = ""
-    """The name of the lock file in ``requirements/`` for a wheel that provides it."""
+    debian: tuple[str, ...] = ()  # The Debian and Ubuntu packages that provide it
+    wheel: str = ""  # The name of the lock file in ``requirements/`` for a wheel that provides it
+    # Completes the installation once the wheel's files are there
     finish: Callable[[], None] = lambda: None
-    """Completes the installation once the wheel's files are there."""
-    by_hand: str = ""
-    """How to install it, if no task can."""
+    by_hand: str = ""  # How to install it, if no task can
 
     @property
     def advice(self) -> str:
@@ -147,8 +143,8 @@ TOOLCHAINS = {
     )
 }
 
+# The load generators of `just bench`, and what looks at their connections
 LOAD_GENERATORS = ("h2load", "iproute2", "locust")
-"""The load generators of `just bench`, and what looks at their connections."""
 
 
 def toolchain(need: str | Tool) -> Toolchain:

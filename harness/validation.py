@@ -2,13 +2,13 @@
 
 from pydantic import ValidationError
 
+# Plain words for Pydantic's messages, which are meant for programmers
 _PLAIN = {
     "Field required": "is missing",
     "Extra inputs are not permitted": "is not a known field",
     "Value error, ": "",
     "Input should": "should",
 }
-"""Plain words for Pydantic's messages, which are meant for programmers."""
 
 
 def describe(error: ValidationError, whole: str) -> str:

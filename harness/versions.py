@@ -22,8 +22,7 @@ _RUNTIMES = {
     "nginx": ("nginx", "-v"),
 }
 
-Reader = Callable[[Path], dict[str, str]]
-"""Reads versions from the files of a server's folder."""
+Reader = Callable[[Path], dict[str, str]]  # Reads versions from the files of a server's folder
 
 
 def runtime(server: Server) -> dict[str, str]:

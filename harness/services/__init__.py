@@ -19,8 +19,7 @@ from harness.services.upstream import Upstream
 
 KINDS = (MongoDB, PostgreSQL, Upstream)
 
-_STOPPING = 5.0
-"""Seconds that the services may take to stop after the last task."""
+_STOPPING = 5.0  # Seconds that the services may take to stop after the last task
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ _COLLECTIONS = ("articles", "notes", "fs.chunks", "fs.files", "fixtures")
 _PING = 5_000
 _UPLOADED = datetime(2025, 1, 1, tzinfo=UTC)
 _CHUNK = gridfs.DEFAULT_CHUNK_SIZE
+# The document in ``fixtures`` that marks the other collections as this project's
 _MARK = {"_id": "spec"}
-"""The document in ``fixtures`` that marks the other collections as this project's."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,7 @@ class _Part:
     """The fixtures of one collection."""
 
     collection: str
-    filter: Document
-    """Selects the documents of the collection that must equal these."""
+    filter: Document  # Selects the documents of the collection that must equal these
     documents: list[Document]
     index: list[tuple[str, int]] | None = None
     unique: bool = True

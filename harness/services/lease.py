@@ -20,15 +20,12 @@ from harness.services.running import recorded_port
 from harness.services.service import Service
 
 FOLDER = RUN / "services"
-LOCK = FOLDER / "lock"
-"""Held by the supervisor, until all services have stopped."""
-ADDRESS = FOLDER / "address"
-"""The supervisor's address, and the key that a task must have."""
+LOCK = FOLDER / "lock"  # Held by the supervisor, until all services have stopped
+ADDRESS = FOLDER / "address"  # The supervisor's address, and the key that a task must have
 
 _LOG = FOLDER / "log"
 _ATTEMPTS = 5
-_PATIENCE = 5.0
-"""Seconds that the supervisor may take to notice that a task has ended."""
+_PATIENCE = 5.0  # Seconds that the supervisor may take to notice that a task has ended
 
 
 @contextmanager

@@ -37,8 +37,8 @@ class PostgreSQL(Service):
     name: ClassVar[str] = "postgresql"
     setting: ClassVar[str] = "DATABASE_URL"
     keeps_data: ClassVar[bool] = True
+    # Fast shutdown: clients are disconnected (PostgreSQL documentation, 18.5)
     stop_signal: ClassVar[signal.Signals] = signal.SIGINT
-    """Fast shutdown: clients are disconnected (PostgreSQL documentation, 18.5)."""
 
     def __init__(self) -> None:
         """Choose the user and the folders."""

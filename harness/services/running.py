@@ -11,11 +11,9 @@ from harness.ports import free_port, is_free
 from harness.processes import ending, spawn, stop, wait_until
 from harness.services.service import Service
 
-START = 60.0
-"""Seconds that a service may take to start."""
+START = 60.0  # Seconds that a service may take to start
 
-_MONGODB_NOTE = '"s":"I"'
-"""What mongod's log has in lines that are neither errors nor warnings."""
+_MONGODB_NOTE = '"s":"I"'  # What mongod's log has in lines that are neither errors nor warnings
 
 
 @contextmanager

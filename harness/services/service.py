@@ -13,13 +13,10 @@ class Service(ABC):
     """A program that serves on a loopback port."""
 
     name: ClassVar[str]
-    setting: ClassVar[str]
-    """The environment variable that holds its address."""
+    setting: ClassVar[str]  # The environment variable that holds its address
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
-    user: str | None = None
-    """The user that it runs as; None for this process's."""
-    keeps_data: ClassVar[bool] = False
-    """Whether it has data that outlives it."""
+    user: str | None = None  # The user that it runs as; None for this process's
+    keeps_data: ClassVar[bool] = False  # Whether it has data that outlives it
 
     @property
     def folder(self) -> Path:

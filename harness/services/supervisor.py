@@ -23,8 +23,7 @@ from harness.services.private import write_private
 from harness.services.running import running
 from harness.services.service import Service
 
-_OPEN_FILES = 64_000
-"""The limit that MongoDB's documentation recommends (UNIX ulimit Settings)."""
+_OPEN_FILES = 64_000  # The limit that MongoDB's documentation recommends (UNIX ulimit Settings)
 
 
 class _Supervisor:
@@ -35,8 +34,7 @@ class _Supervisor:
         self._users = {kind.name: set[Connection]() for kind in KINDS}
         self._addresses: dict[str, str] = {}
         self._closed = False
-        self._changed = threading.Condition()
-        """Guards all these, and what is sent."""
+        self._changed = threading.Condition()  # Guards all these, and what is sent
 
     def run(self) -> None:
         """Serve the first task, and all that come before there is none."""

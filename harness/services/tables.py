@@ -16,6 +16,7 @@ from harness.services.urls import malformed, require_url
 _PING = 5
 _TABLES = ("agentfeatures", "agent_login_status")
 
+# A checksum of all rows, columns and indexes of the tables
 _CHECKSUM = """
 SELECT md5(string_agg(line, E'\\n' ORDER BY line)) FROM (
   SELECT 'a ' || row::text AS line FROM agentfeatures row
@@ -28,7 +29,6 @@ SELECT md5(string_agg(line, E'\\n' ORDER BY line)) FROM (
             WHERE schemaname = current_schema() AND tablename = ANY(%(tables)s)
 ) AS lines
 """
-"""A checksum of all rows, columns and indexes of the tables."""
 
 
 def fill(url: str) -> list[str]:
