@@ -29,15 +29,23 @@ def examine() -> list[Finding]:
     """Run all checks; change nothing."""
     return [
         Finding("Python", sys.version_info >= (3, 11), platform.python_version()),
-        *_setpriv(),
-        _program("uv", "run ./just, which fetches it"),
-        _program("git", "apt install git"),
-        _program("curl", "apt install curl (for the lines that serve prints)"),
+        *(_program(name, advice) for name, advice in _programs().items()),
         *_embedded_databases(),
         *_toolchains(),
         *_manifests(),
         _disk(),
     ]
+
+
+def _programs() -> dict[str, str]:
+    needed = {
+        "uv": "run ./just, which fetches it",
+        "git": "apt install git",
+        "curl": "apt install curl (for the lines that serve prints)",
+    }
+    if sys.platform == "linux":
+        needed["setpriv"] = "apt install util-linux (it ends servers whose task has died)"
+    return needed
 
 
 def _toolchains() -> list[Finding]:
@@ -65,11 +73,6 @@ def _manifests() -> list[Finding]:
     return [Finding("a manifest", False, "broken", error) for error in broken_manifests()]
 
 
-def _setpriv() -> list[Finding]:
-    advice = "apt install util-linux (it stops servers when the task that started them dies)"
-    return [_program("setpriv", advice)] if sys.platform == "linux" else []
-
-
 def _program(name: str, advice: str) -> Finding:
     path = find_program(name)
     if path is None:
@@ -79,37 +82,26 @@ def _program(name: str, advice: str) -> Finding:
 
 
 def _embedded_databases() -> list[Finding]:
-    own = "or set MONGODB_URL to a server of your own"
-    linux = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
+    own = "set MONGODB_URL to a server of your own"
+    system, machine = platform.system(), platform.machine()
+    both = "set MONGODB_URL and DATABASE_URL to servers of your own"
+    supported = system == "Linux" and machine in ("x86_64", "aarch64")
     libc, version = platform.libc_ver()
     glibc = libc == "glibc" and tuple(map(int, version.split("."))) >= (2, 34)
     cpuinfo = Path("/proc/cpuinfo")
-    avx = platform.machine() != "x86_64" or " avx " in (
-        cpuinfo.read_text() if cpuinfo.exists() else ""
-    )
+    avx = machine != "x86_64" or (cpuinfo.exists() and " avx " in cpuinfo.read_text())
     curl = find_library("curl") is not None
     crypto = (find_library("crypto") or "").endswith(".3")
+    found = [
+        ("databases: Linux on x86-64 or arm64", f"{system} on {machine}", supported, both),
+        ("MongoDB: glibc 2.34", f"{libc} {version}", glibc, own),
+        ("MongoDB: AVX", "yes" if avx else "no", avx, own),
+        ("MongoDB: libcurl 4", "yes" if curl else "no", curl, f"apt install libcurl4, or {own}"),
+        ("MongoDB: OpenSSL 3", "yes" if crypto else "no", crypto, f"apt install libssl3, or {own}"),
+    ]
     return [
-        Finding(
-            "embedded databases: Linux on x86-64 or arm64",
-            linux,
-            f"{platform.system()} on {platform.machine()}",
-            "" if linux else "set MONGODB_URL and DATABASE_URL to servers of your own",
-        ),
-        Finding("embedded MongoDB: glibc 2.34", glibc, f"{libc} {version}", "" if glibc else own),
-        Finding("embedded MongoDB: AVX", avx, "yes" if avx else "no", "" if avx else own),
-        Finding(
-            "embedded MongoDB: libcurl 4",
-            curl,
-            "yes" if curl else "no",
-            "" if curl else f"apt install libcurl4, {own}",
-        ),
-        Finding(
-            "embedded MongoDB: OpenSSL 3",
-            crypto,
-            "yes" if crypto else "no",
-            "" if crypto else f"apt install libssl3, {own}",
-        ),
+        Finding(f"embedded {what}", ok, state, "" if ok else advice)
+        for what, state, ok, advice in found
     ]
 
 

@@ -66,17 +66,11 @@ def _require(program: str, cwd: Path, env: Mapping[str, str]) -> None:
 
 
 def _bound_to_parent(stop_signal: signal.Signals) -> list[str]:
-    """A command prefix: the command gets ``stop_signal`` when its parent dies (prctl(2)).
-
-    It also gets default handlers of SIGINT and SIGHUP, which nohup and background jobs ignore.
-    """
+    """A command prefix: the command gets ``stop_signal`` when its parent dies (prctl(2))."""
     if sys.platform != "linux":
         return []
-    return [
-        *("/usr/bin/env", "--default-signal=HUP,INT"),
-        *("setpriv", "--pdeathsig", stop_signal.name.removeprefix("SIG")),
-        *("/bin/sh", "-c", _RUN_IF_PARENT, str(os.getpid())),
-    ]
+    name = stop_signal.name.removeprefix("SIG")
+    return ["setpriv", "--pdeathsig", name, "/bin/sh", "-c", _RUN_IF_PARENT, str(os.getpid())]
 
 
 def finish(

@@ -55,10 +55,11 @@ def running(
     """
     build(target.server)
     with scratch("servers") as folder:
-        env = environment(target, {**settings, "SCRATCH": str(folder)})
+        settings = {**settings, "SCRATCH": str(folder)}
+        env = environment(target, settings)
         host, port = env["HOST"], parse_port(env["PORT"])
         require_free(host, port)
-        process = _launch(target, env, output)
+        process = launch(target, settings, output=output)
         try:
 
             def settled() -> bool:
@@ -88,12 +89,7 @@ def launch(
 
     A deployment with a ``config`` needs the setting ``SCRATCH``, the folder to write it to.
     """
-    return _launch(target, environment(target, settings), output)
-
-
-def _launch(
-    target: Target, env: Mapping[str, str], output: IO[str] | int | None
-) -> subprocess.Popen[bytes]:
+    env = environment(target, settings)
     return spawn(_command(target, env), cwd=target.server.folder, env=env, output=output)
 
 

@@ -75,12 +75,15 @@ def reports_errors(task: Callable[P, None]) -> Callable[P, None]:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Raise :class:`Interrupt` on signals in the block, unless nohup or a shell ignores them."""
+    """Raise :class:`Interrupt` on signals in the block, unless nohup or a shell ignores them.
+
+    Those are ignored by a handler: the processes that the task starts must not inherit SIG_IGN.
+    """
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     interrupt = _Interrupter()
     for number, handler in before.items():
-        if handler != signal.SIG_IGN or number == signal.SIGTERM:
-            signal.signal(number, interrupt)
+        ignored = handler == signal.SIG_IGN and number != signal.SIGTERM
+        signal.signal(number, (lambda *_: None) if ignored else interrupt)
     try:
         yield
     finally:

@@ -27,12 +27,17 @@ class Toolchain:
 
     name: str
     what: str  # Its description, with the accepted versions
-    found: Callable[[], bool]
+    programs: tuple[str, ...] = ()
+    suits: Callable[[], bool] = lambda: True  # Whether those that are there will do
     debian: tuple[str, ...] = ()  # The Debian and Ubuntu packages that provide it
     wheel: str = ""  # The name of the lock file in ``requirements/`` for a wheel that provides it
     # Completes the installation once the wheel's files are there
     finish: Callable[[], None] = lambda: None
     by_hand: str = ""  # How to install it, if no task can
+
+    def found(self) -> bool:
+        """Whether this machine has it."""
+        return all(map(find_program, self.programs)) and self.suits()
 
     @property
     def advice(self) -> str:
@@ -42,9 +47,8 @@ class Toolchain:
         return self.by_hand or "a PyPI wheel"
 
 
-def _has_node() -> bool:
-    version = version_of("node", "--version")
-    return version is not None and version >= (24,) and find_program("npm") is not None
+def _version(program: str, option: str = "--version") -> tuple[int, ...]:
+    return version_of(program, option) or (0,)
 
 
 def _link_npm() -> None:
@@ -57,35 +61,9 @@ def _link_npm() -> None:
         link.replace(node / "bin" / name)
 
 
-def _has_jdk() -> bool:
-    version = version_of("javac", "-version")
-    return version is not None and version[0] in (17, 21)
-
-
 def _has_ruby() -> bool:
-    version = version_of("ruby", "--version")
-    programs = ("bundle", "thin", "rubocop")
     gems = ("-rdotenv", "-rjson-schema", "-rrack/test")  # the newest of its packages
-    return (
-        version is not None
-        and version >= (3, 1)
-        and all(map(find_program, programs))
-        and run_program(("ruby", *gems, "-e", ""))[0] == 0
-    )
-
-
-def _has_go() -> bool:
-    version = version_of("go", "version")
-    return version is not None and version >= (1, 27)
-
-
-def _has_c_compiler() -> bool:
-    headers = Path(sysconfig.get_path("include")) / "Python.h"
-    return find_program("cc") is not None and headers.is_file()
-
-
-def _has_locust() -> bool:
-    return (TOOLS / "locust" / ".installed-from").is_file()
+    return _version("ruby") >= (3, 1) and run_program(("ruby", *gems, "-e", ""))[0] == 0
 
 
 _RUBY = (
@@ -94,54 +72,57 @@ _RUBY = (
     *("ruby-dotenv", "ruby-json-schema", "ruby-rspec", "ruby-rack-test", "rubocop"),
 )
 
-TOOLCHAINS = {
-    one.name: one
-    for one in (
-        Toolchain(
-            "node", "Node.js 24 or later with npm", _has_node, wheel="node", finish=_link_npm
-        ),
-        Toolchain("jdk", "a JDK, 17 or 21", _has_jdk, ("openjdk-17-jdk-headless",)),
-        Toolchain("maven", "Maven", lambda: find_program("mvn") is not None, ("maven",)),
-        Toolchain("ruby", "Ruby 3.1 or later with Bundler", _has_ruby, _RUBY),
-        Toolchain("go", "Go 1.27 or later", _has_go, wheel="go"),
-        Toolchain("nginx", "nginx", lambda: find_program("nginx") is not None, ("nginx-light",)),
-        Toolchain(
-            "venv",
-            "Python's venv with pip",
-            lambda: run_program(("python3", "-c", "import ensurepip"))[0] == 0,
-            ("python3-venv",),
-        ),
-        Toolchain(
-            "envsubst",
-            "envsubst",
-            lambda: find_program("envsubst") is not None,
-            ("gettext-base",),
-        ),
-        Toolchain("iproute2", "ip and ss", lambda: find_program("ss") is not None, ("iproute2",)),
-        Toolchain(
-            "c-compiler",
-            "a C compiler and Python's headers",
-            _has_c_compiler,
-            ("gcc", "libc6-dev", "python3-dev"),
-        ),
-        Toolchain(
-            "h2load", "h2load", lambda: find_program("h2load") is not None, ("nghttp2-client",)
-        ),
-        Toolchain("locust", "Locust", _has_locust, wheel="locust"),
-        Toolchain(
-            "chromium",
-            "Chromium, and the libatomic that Playwright's driver needs",
-            lambda: find_program("chromium") is not None and find_library("atomic") is not None,
-            ("chromium", "libatomic1"),
-        ),
-        Toolchain(
-            "buildah",
-            "Buildah and mmdebstrap",
-            lambda: all(map(find_program, ("buildah", "mmdebstrap"))),
-            ("buildah", "mmdebstrap"),
-        ),
-    )
-}
+_ALL = (
+    Toolchain(
+        *("node", "Node.js 24 or later with npm", ("node", "npm")),
+        suits=lambda: _version("node") >= (24,),
+        wheel="node",
+        finish=_link_npm,
+    ),
+    Toolchain(
+        *("jdk", "a JDK, 17 or 21", ("javac",)),
+        suits=lambda: _version("javac", "-version")[0] in (17, 21),
+        debian=("openjdk-17-jdk-headless",),
+    ),
+    Toolchain("maven", "Maven", ("mvn",), debian=("maven",)),
+    Toolchain(
+        *("ruby", "Ruby 3.1 or later with Bundler", ("ruby", "bundle", "thin", "rubocop")),
+        suits=_has_ruby,
+        debian=_RUBY,
+    ),
+    Toolchain(
+        *("go", "Go 1.27 or later", ("go",)),
+        suits=lambda: _version("go", "version") >= (1, 27),
+        wheel="go",
+    ),
+    Toolchain("nginx", "nginx", ("nginx",), debian=("nginx-light",)),
+    Toolchain(
+        *("venv", "Python's venv with pip"),
+        suits=lambda: run_program(("python3", "-c", "import ensurepip"))[0] == 0,
+        debian=("python3-venv",),
+    ),
+    Toolchain("envsubst", "envsubst", ("envsubst",), debian=("gettext-base",)),
+    Toolchain("iproute2", "ip and ss", ("ss",), debian=("iproute2",)),
+    Toolchain(
+        *("c-compiler", "a C compiler and Python's headers", ("cc",)),
+        suits=(Path(sysconfig.get_path("include")) / "Python.h").is_file,
+        debian=("gcc", "libc6-dev", "python3-dev"),
+    ),
+    Toolchain("h2load", "h2load", ("h2load",), debian=("nghttp2-client",)),
+    Toolchain(
+        *("locust", "Locust"), suits=(TOOLS / "locust" / ".installed-from").is_file, wheel="locust"
+    ),
+    Toolchain(
+        *("chromium", "Chromium, and the libatomic that Playwright's driver needs", ("chromium",)),
+        suits=lambda: find_library("atomic") is not None,
+        debian=("chromium", "libatomic1"),
+    ),
+    Toolchain(
+        *("buildah", "Buildah and mmdebstrap", ("buildah", "mmdebstrap")),
+        debian=("buildah", "mmdebstrap"),
+    ),
+)
+TOOLCHAINS = {one.name: one for one in _ALL}
 
 # The load generators of `just bench`, and what looks at their connections
 LOAD_GENERATORS = ("h2load", "iproute2", "locust")
@@ -151,9 +132,8 @@ def toolchain(need: str | Tool) -> Toolchain:
     """The toolchain that a manifest names, or the one that it describes itself."""
     if isinstance(need, str):
         return TOOLCHAINS[need]
-    return Toolchain(
-        need.name, need.name, lambda: run_program(need.check)[0] == 0, by_hand=need.install
-    )
+    suits = lambda: run_program(need.check)[0] == 0  # noqa: E731
+    return Toolchain(need.name, need.name, suits=suits, by_hand=need.install)
 
 
 def require(needs: Iterable[str | Tool]) -> None:
