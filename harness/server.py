@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import psutil
-
 from harness.build import build
 from harness.catalog import Target
 from harness.console import say
@@ -74,8 +72,8 @@ def running(
                 raise TaskError(f"{target.name} ended during startup: {status}{_tail(output)}")
             if not in_time:
                 raise TaskError(
-                    f"{target.name} did not answer /index on port {port} within {start:.0f} s"
-                    f"{_elsewhere(process.pid, port)}{_tail(output)}"
+                    f"{target.name} did not answer /index on port {port} within {start:.0f} s: "
+                    f"does it listen on the port of the setting PORT?{_tail(output)}"
                 )
             yield Running(target, process, host, port, env)
         finally:
@@ -120,19 +118,6 @@ def _plain(name: str, env: Mapping[str, str]) -> str:
             "use a path without spaces and quotes"
         )
     return value
-
-
-def _elsewhere(pid: int, port: int) -> str:
-    """A hint if the server listens on other ports."""
-    try:
-        tree = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-        sockets = [socket for one in tree for socket in one.net_connections("tcp")]
-    except psutil.Error:
-        return ""
-    ports = {one.laddr.port for one in sockets if one.status == psutil.CONN_LISTEN}
-    if port in ports or not ports:
-        return ""
-    return f"; it listens on {', '.join(map(str, sorted(ports)))}: it must use the setting PORT"
 
 
 def _tail(output: IO[str] | int | None) -> str:

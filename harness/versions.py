@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,17 +39,17 @@ def runtime(server: Server) -> dict[str, str]:
 
 def packages(server: Server) -> dict[str, str]:
     """All packages that answer for a server, direct or not; empty without a lock."""
-    return _read(_PACKAGES, server)
+    return _read(server, 0)
 
 
 def dependencies(server: Server) -> dict[str, str]:
     """Direct dependencies with their locked versions; empty without a lock."""
-    return _read(_DEPENDENCIES, server)
+    return _read(server, 1)
 
 
-def _read(readers: Mapping[str, Reader], server: Server) -> dict[str, str]:
+def _read(server: Server, which: int) -> dict[str, str]:
     try:
-        return readers[server.manifest.language](server.folder)
+        return _READERS[server.manifest.language][which](server.folder)
     except (KeyError, FileNotFoundError, ValueError):
         return {}
 
@@ -120,11 +120,10 @@ def _go(folder: Path) -> dict[str, str]:
     return dict(re.findall(r"^\s(\S+) v(\S+)", lines, re.M))
 
 
-_PACKAGES = {"python": _python, "node": _node, "scala": _scala, "ruby": _ruby, "go": _go}
-_DEPENDENCIES = {
-    "python": _direct_python,
-    "node": _direct_node,
-    "scala": _direct_scala,
-    "ruby": _ruby,
-    "go": _direct_go,
+_READERS: dict[str, tuple[Reader, Reader]] = {  # of all packages, of direct ones
+    "python": (_python, _direct_python),
+    "node": (_node, _direct_node),
+    "scala": (_scala, _direct_scala),
+    "ruby": (_ruby, _ruby),
+    "go": (_go, _direct_go),
 }

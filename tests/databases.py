@@ -50,7 +50,7 @@ class TlsPostgreSQL(PostgreSQL):
         self._certificates = certificates
         if self.user:
             shutil.chown(folder, self.user)
-        self.home = folder
+        self._home = folder
 
     @property
     def folder(self) -> Path:
@@ -64,12 +64,12 @@ class TlsPostgreSQL(PostgreSQL):
 
     def prepare(self) -> None:
         super().prepare()
-        certificate = self._data / "issued.pem"
+        certificate = self.data / "issued.pem"
         shutil.copy(self._certificates.issued, certificate)
         certificate.chmod(0o600)
         if self.user:
             shutil.chown(certificate, self.user)
-        (self._data / "pg_hba.conf").write_text("hostssl all all 127.0.0.1/32 scram-sha-256\n")
+        (self.data / "pg_hba.conf").write_text("hostssl all all 127.0.0.1/32 scram-sha-256\n")
 
     def command(self, port: int) -> list[str]:
         files = ("-c", "ssl_cert_file=issued.pem", "-c", "ssl_key_file=issued.pem")

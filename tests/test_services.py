@@ -30,8 +30,7 @@ from harness.ports import free_port, is_free
 from harness.processes import wait_until
 from harness.services import KINDS, Services, backing_services, documents, running, tables
 from harness.services.lease import ADDRESS, LOCK
-from harness.services.postgresql import PostgreSQL
-from harness.services.private import own_folder
+from harness.services.postgresql import PostgreSQL, own_folder
 from harness.services.service import Service
 from harness.services.upstream import Upstream
 from tests.databases import OwnMongoDB

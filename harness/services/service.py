@@ -1,12 +1,16 @@
-"""The interface of a service to its keeper."""
+"""The interface of a service to its supervisor."""
 
 import os
+import secrets
+import shutil
 import signal
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
 
+from harness.errors import TaskError
 from harness.paths import RUN
+from harness.writing import write_whole
 
 
 class Service(ABC):
@@ -34,9 +38,6 @@ class Service(ABC):
     def prepare(self) -> None:
         """Prepare its data; called before each start."""
 
-    def reset(self) -> None:
-        """Delete its data."""
-
     def environment(self) -> dict[str, str]:
         """The environment that it runs in."""
         return dict(os.environ)
@@ -52,3 +53,43 @@ class Service(ABC):
     @abstractmethod
     def is_ready(self, port: int) -> bool:
         """Whether it answers."""
+
+
+class Database(Service):
+    """A service whose data and password outlive it. They are never deleted by themselves."""
+
+    keeps_data: ClassVar[bool] = True
+
+    @property
+    def home(self) -> Path:
+        """The folder of its data and password."""
+        return self.folder
+
+    @property
+    def data(self) -> Path:
+        """The folder of its data."""
+        return self.home / "data"
+
+    @property
+    def _password(self) -> Path:
+        return self.home / "password"
+
+    def prepare(self) -> None:
+        """Create its data and a password, unless they exist."""
+        if not self.data.is_dir():
+            draft, password = self.home / "data.new", secrets.token_hex(16)
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir(mode=0o700, parents=True)
+            self.initialise(draft, password)
+            write_whole(self._password, password, private=True)
+            draft.replace(self.data)
+        elif not self._password.is_file():
+            raise TaskError(f"{self.data} needs its password, {self._password}, which is missing")
+
+    def initialise(self, data: Path, password: str) -> None:
+        """Write new data to an empty folder."""
+
+    def reset(self) -> None:
+        """Delete its data and password."""
+        self._password.unlink(missing_ok=True)
+        shutil.rmtree(self.data, ignore_errors=True)

@@ -19,9 +19,9 @@ from multiprocessing.connection import Connection, Listener, answer_challenge, d
 from harness.scratch import remove_abandoned
 from harness.services import KINDS
 from harness.services.lease import ADDRESS
-from harness.services.private import write_private
 from harness.services.running import running
 from harness.services.service import Service
+from harness.writing import write_whole
 
 _OPEN_FILES = 64_000  # The limit that MongoDB's documentation recommends (UNIX ulimit Settings)
 
@@ -42,7 +42,7 @@ class _Supervisor:
         listener, key = Listener(("127.0.0.1", 0)), secrets.token_hex(32)
         _start(self._serve, *self._tasks)
         _start(self._accept, listener, key.encode())
-        write_private(ADDRESS, json.dumps([listener.address, key]))
+        write_whole(ADDRESS, json.dumps([listener.address, key]), private=True)
         try:
             with self._changed:
                 self._changed.wait_for(lambda: not self._tasks)
