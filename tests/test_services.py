@@ -28,7 +28,7 @@ from harness.locks import is_locked
 from harness.paths import ROOT, RUN
 from harness.ports import free_port, is_free
 from harness.processes import wait_until
-from harness.services import KINDS, Services, backing_services, documents, running, tables
+from harness.services import KINDS, Services, backing_services, documents, lease, running, tables
 from harness.services.lease import ADDRESS, LOCK
 from harness.services.postgresql import PostgreSQL, own_folder
 from harness.services.service import Service
@@ -156,6 +156,15 @@ def test_a_port_taken_between_two_starts_ends_the_task(tmp_path: Path) -> None:
             supervisor().resume()
             assert task.wait(60) == 128 + signal.SIGTERM
     assert "error: upstream has another address now: start this task again" in log.read_text()
+
+
+def test_addresses_in_the_environment_take_no_lease(
+    held: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The processes of the suite get them from `just conform`."""
+    monkeypatch.setattr(lease, "_connect", lambda: pytest.fail("asked the supervisor"))
+    with backing_services(held.environment()) as given:
+        assert given == held
 
 
 HOLDS = """
