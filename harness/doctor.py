@@ -2,7 +2,6 @@
 
 import platform
 import shutil
-import subprocess
 import sys
 from ctypes.util import find_library
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from harness.catalog import broken_manifests, find_servers
 from harness.paths import ROOT
-from harness.programs import find_program
+from harness.programs import run_program
 from harness.toolchains import LOAD_GENERATORS, Toolchain, toolchain
 
 
@@ -74,11 +73,10 @@ def _manifests() -> list[Finding]:
 
 
 def _program(name: str, advice: str) -> Finding:
-    path = find_program(name)
-    if path is None:
+    status, output = run_program([name, "--version"])
+    if not output:
         return Finding(name, False, "not found", advice)
-    version = subprocess.run([path, "--version"], stdout=subprocess.PIPE, text=True, check=False)
-    return Finding(name, version.returncode == 0, version.stdout.splitlines()[0])
+    return Finding(name, status == 0, output.splitlines()[0])
 
 
 def _embedded_databases() -> list[Finding]:

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from harness.paths import TOOLS
 
@@ -27,14 +28,17 @@ def find_program(name: str) -> str | None:
     return shutil.which(name, path=search_path())
 
 
-def run_program(command: Sequence[str]) -> tuple[int, str]:
-    """A command's exit status and output; 127 if there is no such program."""
+def run_program(
+    command: Sequence[str], folder: Path | None = None, **settings: str
+) -> tuple[int, str]:
+    """A command's exit status and output, in a folder; 127 if there is no such program."""
     path = find_program(command[0])
     if path is None:
         return 127, ""
     done = subprocess.run(
         [path, *command[1:]],
-        env={**os.environ, "PATH": search_path()},
+        cwd=folder,
+        env={**os.environ, "PATH": search_path(), **settings},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

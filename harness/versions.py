@@ -1,9 +1,7 @@
 """The versions of servers' runtimes and dependencies."""
 
 import json
-import os
 import re
-import subprocess
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any
 
 from harness.catalog import Server
 from harness.manifest import Tool
-from harness.programs import parse_version, run_program, search_path, version_of
+from harness.programs import parse_version, run_program, version_of
 
 _RUNTIMES = {
     "python": ("python3", "--version"),
@@ -97,17 +95,10 @@ def _direct_scala(folder: Path) -> dict[str, str]:
 
 
 def _ruby(folder: Path) -> dict[str, str]:
-    done = subprocess.run(
-        ["bundle", "list", "--without-group", "development"],
-        cwd=folder,
-        env=os.environ
-        | {"PATH": search_path(), "BUNDLE_GEMFILE": str(folder / "gemfiles" / "debian.gemfile")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return dict(re.findall(r"^\s+\* (\S+) \(([^)\s]+)", done.stdout, re.M))
+    command = ("bundle", "list", "--without-group", "development")
+    gemfile = str(folder / "gemfiles" / "debian.gemfile")
+    output = run_program(command, folder, BUNDLE_GEMFILE=gemfile)[1]
+    return dict(re.findall(r"^\s+\* (\S+) \(([^)\s]+)", output, re.M))
 
 
 def _direct_go(folder: Path) -> dict[str, str]:
