@@ -1,6 +1,7 @@
 """A task's connection to the supervisor (:mod:`harness.services.supervisor`)."""
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -108,10 +109,8 @@ class _Lease:
     def _receive(self) -> tuple[str, ...]:
         """What the supervisor tells next; if it has ended, what another one does."""
         for _ in range(_ATTEMPTS):
+            self._connection = self._connection or _connect([*self._settings])
             with suppress(EOFError, OSError):
-                if not self._connection:
-                    self._connection = _connect()
-                    self._connection.send([*self._settings])
                 message: tuple[str, ...] = self._connection.recv()
                 return message
             self._connection = None
@@ -120,16 +119,24 @@ class _Lease:
         raise TaskError(f"the services' supervisor ends whenever it is started: see {_LOG}")
 
 
-def _connect() -> Connection:
-    """Connect to the supervisor; start it unless there is one."""
+def _connect(names: list[str]) -> Connection:
+    """Ask the supervisor for these services; start it unless there is one."""
+    patient = time.monotonic() + _PATIENCE
     while True:
         if lock := claim(LOCK):
             with lock:
-                return _start(lock.fileno())
+                connection = _start(lock.fileno())
+            connection.send(names)
+            return connection
         with suppress(OSError, ValueError, EOFError, AuthenticationError):
             address, key = json.loads(ADDRESS.read_text())
-            return Client(tuple(address), authkey=key.encode())
-        time.sleep(0.05)  # it is about to serve, or about to end
+            connection = Client(tuple(address), authkey=key.encode())
+            connection.send(names)
+            return connection
+        if time.monotonic() > patient:
+            patient = math.inf
+            say("waiting until another task has stopped its services")
+        time.sleep(0.05)  # the supervisor is about to serve, or about to end
 
 
 def _start(lock: int) -> Connection:
