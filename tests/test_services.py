@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
 from pathlib import Path
@@ -57,8 +57,12 @@ def held() -> Iterator[Services]:
 
 def supervisor() -> psutil.Process:
     """The supervisor of this checkout; others on the machine may have one too."""
-    (found,) = [one for one in listeners("harness.services.") if one.cwd() == str(ROOT)]
-    return found
+    found = []
+    for one in listeners("harness.services."):
+        with suppress(psutil.NoSuchProcess):  # one of another checkout, which has just ended
+            found += [one] if one.cwd() == str(ROOT) else []
+    (ours,) = found
+    return ours
 
 
 def process_of(name: str) -> psutil.Process:
