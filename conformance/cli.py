@@ -9,9 +9,9 @@ import click
 from conformance.prove import JOBS, Proof, TargetOrUrl
 from conformance.report import as_json, show
 from conformance.subject import Subject
-from harness.catalog import find_targets, require_all
 from harness.console import result, say
 from harness.errors import UsageError
+from harness.servers.catalog import find_targets, require_all
 from harness.services import backing_services
 from harness.task import reports_errors
 

@@ -7,10 +7,10 @@ from ctypes.util import find_library
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.catalog import broken_manifests, find_servers
 from harness.paths import ROOT
-from harness.programs import run_program
-from harness.toolchains import LOAD_GENERATORS, Toolchain, toolchain
+from harness.servers.catalog import broken_manifests, find_servers
+from harness.system.programs import run_program
+from harness.toolchains.install import LOAD_GENERATORS, Toolchain, toolchain
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import NoReturn, ParamSpec
 
 import click
 
-from harness import processes
 from harness.errors import TaskError, UsageError
-from harness.scratch import remove_scratch
+from harness.system import processes
+from harness.system.scratch import remove_scratch
 
 P = ParamSpec("P")
 

@@ -13,13 +13,13 @@ import trustme
 from psycopg import sql
 from pymongo.errors import OperationFailure
 
-from harness.ports import accepts
-from harness.processes import wait_until
 from harness.services.mongodb import MongoDB
 from harness.services.postgresql import PostgreSQL
 from harness.services.running import running as run
 from harness.services.service import Service
-from harness.wheel import install_wheel
+from harness.system.ports import accepts
+from harness.system.processes import wait_until
+from harness.toolchains.wheel import install_wheel
 
 DATABASE, OWNER = "theirs", "someone"
 PASSWORD, QUOTED = "p@ss/word", "p%40ss%2Fword"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import psutil
 
-from harness.locks import is_locked
 from harness.paths import ROOT, RUN
-from harness.ports import accepts
-from harness.processes import wait_until
+from harness.system.locks import is_locked
+from harness.system.ports import accepts
+from harness.system.processes import wait_until
 
 GONE = 60.0
 """Seconds within which everything must be gone; 5 on an idle machine."""

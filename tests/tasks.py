@@ -17,7 +17,7 @@ from conformance.cli import main as conform
 from conformance.matrix.cli import main as behaviours
 from harness.cli import main as harness
 from harness.paths import ROOT
-from harness.processes import wait_until
+from harness.system.processes import wait_until
 
 
 def run(

@@ -2,13 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.build import build
-from harness.catalog import Server
 from harness.errors import TaskError, UsageError
-from harness.locks import is_locked
-from harness.manifest import Build, Deployment, Manifest
 from harness.paths import RUN
-from harness.processes import wait_until
+from harness.servers.build import build
+from harness.servers.catalog import Server
+from harness.servers.manifest import Build, Deployment, Manifest
+from harness.system.locks import is_locked
+from harness.system.processes import wait_until
 
 pytestmark = pytest.mark.quick
 

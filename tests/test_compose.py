@@ -19,8 +19,8 @@ from bson.raw_bson import RawBSONDocument
 from pymongo.database import Database
 
 import spec
-from harness.catalog import find_target
-from harness.new import TEMPLATE, copy_server
+from harness.copies.new import TEMPLATE, copy_server
+from harness.servers.catalog import find_target
 from harness.services import Services, backing_services
 from tests import npm
 

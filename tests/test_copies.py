@@ -18,14 +18,14 @@ from urllib.request import urlopen
 import pytest
 
 import spec
-from harness.build import environment
-from harness.catalog import Server, find_servers
-from harness.new import copy_server
-from harness.ports import accepts, free_port
-from harness.processes import spawn, stop, wait_until
-from harness.readme import blocks
+from harness.copies.new import copy_server
+from harness.copies.readme import blocks
+from harness.servers.build import environment
+from harness.servers.catalog import Server, find_servers
 from harness.services import backing_services
-from harness.toolchains import require
+from harness.system.ports import accepts, free_port
+from harness.system.processes import spawn, stop, wait_until
+from harness.toolchains.install import require
 from tests.tasks import run, sh
 
 pytestmark = pytest.mark.timeout(1200)

@@ -16,10 +16,10 @@ import psutil
 import pytest
 
 from harness.paths import ROOT, RUN
-from harness.ports import free_port
-from harness.processes import wait_until
-from harness.programs import find_program
 from harness.services import backing_services
+from harness.system.ports import free_port
+from harness.system.processes import wait_until
+from harness.system.programs import find_program
 from tests.interrupted import GONE, Task, task
 
 pytestmark = pytest.mark.timeout(600)

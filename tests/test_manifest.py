@@ -2,18 +2,18 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog import (
+from harness.errors import UsageError
+from harness.servers.catalog import (
     broken_manifests,
     find_servers,
     find_target,
     find_targets,
     require_all,
 )
-from harness.errors import UsageError
-from harness.manifest import load_manifest
-from harness.programs import parse_version
-from harness.toolchains import require
-from harness.versions import dependencies, runtime
+from harness.servers.manifest import load_manifest
+from harness.servers.versions import dependencies, runtime
+from harness.system.programs import parse_version
+from harness.toolchains.install import require
 
 pytestmark = pytest.mark.quick
 

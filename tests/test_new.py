@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from conformance import records
-from harness.catalog import Server, find_servers, find_target
+from harness.copies.new import copy_server
+from harness.copies.readme import HEADING, blocks
 from harness.errors import TaskError, UsageError
-from harness.new import copy_server
 from harness.paths import ROOT
-from harness.readme import HEADING, blocks
-from harness.sources import source_files
+from harness.servers.catalog import Server, find_servers, find_target
+from harness.servers.source import source_files
 
 SERVERS = list(find_servers().values())
 CONTRACT = {
@@ -161,7 +161,7 @@ def test_a_failure_half_way_leaves_nothing(
             raise error
         shutil.copy(source, target)
 
-    monkeypatch.setattr("harness.new.shutil.copy2", copy2)
+    monkeypatch.setattr("harness.copies.new.shutil.copy2", copy2)
     with pytest.raises(TaskError if isinstance(error, OSError) else KeyboardInterrupt):
         copy_server(server_of("tornado"), tmp_path / "a" / "b" / "copy")
     assert len(copied) == 10

@@ -18,14 +18,14 @@ from pymongo.collection import Collection
 
 import spec
 from conformance.address import Address, with_database
-from harness.catalog import find_target
 from harness.errors import UsageError
-from harness.ports import free_port
-from harness.server import running as serving
+from harness.servers.catalog import find_target
+from harness.servers.running import running as serving
 from harness.services import documents, tables
 from harness.services.fixtures import clear, fill
 from harness.services.postgresql import PostgreSQL
-from harness.toolchains import require
+from harness.system.ports import free_port
+from harness.toolchains.install import require
 from tests.databases import (
     Certificates,
     OwnMongoDB,

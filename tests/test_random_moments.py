@@ -10,12 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.locks import is_locked
 from harness.paths import RUN
-from harness.ports import free_port
-from harness.processes import wait_until
 from harness.services import KINDS
 from harness.services.lease import LOCK
+from harness.system.locks import is_locked
+from harness.system.ports import free_port
+from harness.system.processes import wait_until
 from tests.interrupted import GONE, Task, task
 
 TASKS = {

@@ -24,15 +24,15 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from harness.errors import TaskError, UsageError
-from harness.locks import is_locked
 from harness.paths import ROOT, RUN
-from harness.ports import free_port, is_free
-from harness.processes import wait_until
 from harness.services import KINDS, Services, backing_services, documents, lease, running, tables
 from harness.services.lease import ADDRESS, LOCK
 from harness.services.postgresql import PostgreSQL, own_folder
 from harness.services.service import Service
 from harness.services.upstream import Upstream
+from harness.system.locks import is_locked
+from harness.system.ports import free_port, is_free
+from harness.system.processes import wait_until
 from tests.databases import OwnMongoDB
 from tests.databases import running as running_database
 from tests.tasks import is_alive, listeners, run, started

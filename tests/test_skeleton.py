@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog import find_servers
+from harness.copies.readme import HEADING, blocks
+from harness.copies.skeleton import write_skeleton
 from harness.errors import UsageError
-from harness.manifest import Build, Deployment, Manifest, load_manifest
-from harness.readme import HEADING, blocks
-from harness.settings import SETTINGS
-from harness.skeleton import write_skeleton
+from harness.servers.catalog import find_servers
+from harness.servers.manifest import Build, Deployment, Manifest, load_manifest
+from harness.servers.settings import SETTINGS
 from tests.tasks import call
 
 pytestmark = pytest.mark.quick

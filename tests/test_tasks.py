@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import spec
-from harness.locks import is_locked
-from harness.ports import accepts, free_port
-from harness.processes import wait_until
 from harness.services.lease import LOCK
+from harness.system.locks import is_locked
+from harness.system.ports import accepts, free_port
+from harness.system.processes import wait_until
 from tests.tasks import call, descendants, listeners, remaining, run, started
 
 pytestmark = pytest.mark.timeout(300)

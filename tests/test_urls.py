@@ -3,9 +3,9 @@
 import pytest
 
 from harness.errors import UsageError
-from harness.ports import free_port
 from harness.services import backing_services, fixtures
 from harness.services.urls import without_secrets
+from harness.system.ports import free_port
 from tests.tasks import call
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.quick]

@@ -22,7 +22,7 @@ from harness import pages
 from harness.console import progress_bar, result, say
 from harness.errors import UsageError
 from harness.paths import CALLER
-from harness.writing import write_whole
+from harness.system.files import write_whole
 from spec.behaviours import Rating, questions
 
 _LONGEST = 600.0  # seconds after which no more questions are asked

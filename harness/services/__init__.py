@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from harness.errors import UsageError
-from harness.locks import claim, locked
 from harness.services.fixtures import clear, fill, names
 from harness.services.lease import LOCK, leased
 from harness.services.mongodb import MongoDB
 from harness.services.postgresql import PostgreSQL
 from harness.services.upstream import Upstream
+from harness.system.locks import claim, locked
 
 KINDS = (MongoDB, PostgreSQL, Upstream)
 

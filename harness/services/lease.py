@@ -14,11 +14,11 @@ from multiprocessing.connection import Client, Connection, Pipe
 
 from harness.console import say
 from harness.errors import TaskError
-from harness.locks import claim, locked
 from harness.paths import ROOT, RUN
 from harness.services.fixtures import fill
 from harness.services.running import recorded_port
 from harness.services.service import Service
+from harness.system.locks import claim, locked
 
 FOLDER = RUN / "services"
 LOCK = FOLDER / "lock"  # Held by the supervisor, until all services have stopped

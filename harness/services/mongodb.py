@@ -6,9 +6,9 @@ import pymongo
 from pymongo.errors import OperationFailure, PyMongoError
 
 from harness.paths import TOOLS
-from harness.ports import accepts
 from harness.services.service import Database
-from harness.wheel import install_wheel
+from harness.system.ports import accepts
+from harness.toolchains.wheel import install_wheel
 
 DATABASE = "refservers"
 

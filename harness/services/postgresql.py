@@ -13,7 +13,7 @@ import psycopg
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT, RUN, TOOLS
 from harness.services.service import Database
-from harness.wheel import install_wheel
+from harness.toolchains.wheel import install_wheel
 
 DATABASE = "refservers"
 

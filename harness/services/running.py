@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from harness.errors import TaskError
-from harness.locks import locked
-from harness.ports import free_port, is_free
-from harness.processes import ending, spawn, stop, wait_until
 from harness.services.service import Service
+from harness.system.locks import locked
+from harness.system.ports import free_port, is_free
+from harness.system.processes import ending, spawn, stop, wait_until
 
 START = 60.0  # Seconds that a service may take to start
 

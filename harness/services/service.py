@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from harness.errors import TaskError
 from harness.paths import RUN
-from harness.writing import write_whole
+from harness.system.files import write_whole
 
 
 class Service(ABC):

@@ -16,12 +16,12 @@ from contextlib import suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener, answer_challenge, deliver_challenge
 
-from harness.scratch import remove_abandoned
 from harness.services import KINDS
 from harness.services.lease import ADDRESS
 from harness.services.running import running
 from harness.services.service import Service
-from harness.writing import write_whole
+from harness.system.files import write_whole
+from harness.system.scratch import remove_abandoned
 
 _OPEN_FILES = 64_000  # The limit that MongoDB's documentation recommends (UNIX ulimit Settings)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.paths import ROOT
-from harness.ports import answers
 from harness.services.service import Service
+from harness.system.ports import answers
 
 
 class Upstream(Service):

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from harness.console import say
 from harness.errors import TaskError, UsageError
-from harness.locks import locked
-from harness.manifest import Tool
 from harness.paths import RUN, TOOLS
-from harness.processes import output_of
-from harness.programs import find_program, run_program, version_of
-from harness.wheel import install_wheel
+from harness.servers.manifest import Tool
+from harness.system.locks import locked
+from harness.system.processes import output_of
+from harness.system.programs import find_program, run_program, version_of
+from harness.toolchains.wheel import install_wheel
 
 
 @dataclass(frozen=True)

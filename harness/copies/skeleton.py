@@ -8,10 +8,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import spec
-from harness.catalog import find_servers
+from harness.copies.new import drafted
 from harness.errors import UsageError
-from harness.new import drafted
 from harness.paths import ROOT
+from harness.servers.catalog import find_servers
 
 TEMPLATES = Path(__file__).parent / "skeletons"
 

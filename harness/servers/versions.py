@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.catalog import Server
-from harness.manifest import Tool
-from harness.programs import parse_version, run_program, version_of
+from harness.servers.catalog import Server
+from harness.servers.manifest import Tool
+from harness.system.programs import parse_version, run_program, version_of
 
 _RUNTIMES = {
     "python": ("python3", "--version"),

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.locks import is_locked, locked
 from harness.paths import RUN
+from harness.system.locks import is_locked, locked
 
 _LOCK = RUN / "locks" / "scratch"
 _held: set[Path] = set()

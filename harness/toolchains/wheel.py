@@ -8,9 +8,9 @@ from pathlib import Path
 from harness.console import say
 from harness.errors import UsageError
 from harness.paths import ROOT
-from harness.processes import finish
-from harness.programs import search_path
-from harness.writing import write_whole
+from harness.system.files import write_whole
+from harness.system.processes import finish
+from harness.system.programs import search_path
 
 
 def install_wheel(name: str, target: Path, complete: Callable[[], None] = lambda: None) -> None:

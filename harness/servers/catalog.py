@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path
 
-from harness.errors import UsageError
-from harness.hints import did_you_mean
-from harness.manifest import Deployment, Manifest, load_manifest
+from harness.errors import UsageError, did_you_mean
 from harness.paths import CALLER, ROOT
+from harness.servers.manifest import Deployment, Manifest, load_manifest
 
 NAME = "server.toml"  # A manifest's file name
 

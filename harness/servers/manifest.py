@@ -16,8 +16,7 @@ from pydantic import (
 )
 
 import spec
-from harness.errors import UsageError
-from harness.validation import describe
+from harness.errors import UsageError, describe
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -105,7 +104,7 @@ class Manifest(_Model):
     parts: list[Part] | None = None
     """The parts of the contract that it serves; all of them by default."""
     needs: list[Need] = []
-    """Prerequisites: toolchains (:mod:`harness.toolchains`), or a :class:`Tool`."""
+    """Prerequisites: toolchains (:mod:`harness.toolchains.install`), or a :class:`Tool`."""
     passes: list[Text] = []
     """Environment variables passed on from the caller, besides the contract's settings."""
     build: Build | None = None

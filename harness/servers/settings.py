@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import spec
-from harness.catalog import Target
 from harness.errors import UsageError
-from harness.programs import search_path
+from harness.servers.catalog import Target
+from harness.system.programs import search_path
 
 DEFAULTS = {"HOST": "127.0.0.1", "PORT": "8000", "WORKERS": "1", "THREADS": "50"}
 

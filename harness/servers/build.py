@@ -5,15 +5,15 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 
-from harness.catalog import Server
 from harness.console import say
 from harness.errors import TaskError, UsageError
-from harness.locks import locked
 from harness.paths import RUN
-from harness.processes import finish
-from harness.programs import search_path
-from harness.toolchains import require
-from harness.writing import write_whole
+from harness.servers.catalog import Server
+from harness.system.files import write_whole
+from harness.system.locks import locked
+from harness.system.processes import finish
+from harness.system.programs import search_path
+from harness.toolchains.install import require
 
 _STAMP = ".built-from"
 

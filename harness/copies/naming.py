@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
-from harness.catalog import NAME, Server
 from harness.errors import UsageError
+from harness.servers.catalog import NAME, Server
 
 _NAMES = {
     "node": (

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from harness.build import build
-from harness.catalog import Target
 from harness.console import say
 from harness.errors import TaskError, UsageError
-from harness.ports import answers, http_url, require_free
-from harness.processes import ending, spawn, stop, wait_until
-from harness.scratch import scratch
-from harness.settings import DEFAULTS, environment, parse_port
+from harness.servers.build import build
+from harness.servers.catalog import Target
+from harness.servers.settings import DEFAULTS, environment, parse_port
+from harness.system.ports import answers, http_url, require_free
+from harness.system.processes import ending, spawn, stop, wait_until
+from harness.system.scratch import scratch
 
 START = 180.0  # Seconds that a server may take to start
 _SILENT = 5.0  # Seconds of these that pass without a word
