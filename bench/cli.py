@@ -34,6 +34,7 @@ from harness.paths import RUN
 from harness.servers.catalog import Target, find_targets, require_all
 from harness.services import Services, backing_services
 from harness.system.locks import claim
+from harness.system.processes import raise_limits
 from harness.task import reports_errors
 
 LATEST = "the latest unfinished run"
@@ -126,7 +127,7 @@ def main(
         require_one(targets, plan, os.environ)
         if cpus:
             raise UsageError("--cpus is for servers of this machine: leave it out with --target")
-    machine.raise_limits()
+    raise_limits()
     machine.require_files(plan.load)
     prepare_generator(plan.load)
     with _exclusive(), backing_services() as backing:

@@ -31,12 +31,6 @@ _OTHER_FILES = 100
 """Open files of a program besides its connections."""
 
 
-def raise_limits() -> None:
-    """Raise the limit of open files as far as allowed: each connection needs one."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
 def require_files(load: Load) -> None:
     """Refuse connections that the limit of open files does not allow, on either side.
 

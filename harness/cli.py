@@ -29,7 +29,8 @@ from harness.system.files import write_whole
 from harness.system.ports import require_free
 from harness.system.processes import ending
 from harness.task import reports_errors
-from harness.toolchains.install import LOAD_GENERATORS, require
+from harness.toolchains.install import require
+from harness.toolchains.known import LOAD_GENERATORS
 
 # Seconds between looks at a server: a wait without end misses a signal that comes just before
 _INTERVAL = 0.2
@@ -192,7 +193,7 @@ def reset(yes: bool, data: bool) -> None:
     if data:
         return delete()
     if not yes and (own := fixtures.names(os.environ)):
-        raise UsageError(f"`just reset --yes` deletes {', '.join(own)}")
+        raise UsageError(f"`./just reset --yes` deletes {', '.join(own)}")
     reset_services()
 
 
@@ -209,7 +210,7 @@ def new(server: str | None, folder: Path | None, name: str | None, skeleton: str
 
     DIR must be new or empty. The copy does not depend on this repository: it has the server's code
     and tests, .env.example with all settings, and a compose.yaml that starts databases with data.
-    `just serve DIR` and `just conform DIR` accept it too.
+    `./just serve DIR` and `./just conform DIR` accept it too.
 
     With --skeleton, write the files that a new server of this repository begins with: server.toml
     with all its fields, README.md, .env.example and .gitignore, but no code.
@@ -228,7 +229,7 @@ def _start(place: str) -> None:
     click.echo(f"{place} has {', '.join(written)}. Next, in this order:\n")
     click.echo("  write its code: docs/add-a-server.md shows all of a server")
     click.echo(f"  set the fields of {place}/server.toml")
-    click.echo(f"  just conform {name}")
+    click.echo(f"  ./just conform {name}")
 
 
 def _copy(server: str, folder: Path, name: str | None) -> None:

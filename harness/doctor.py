@@ -3,14 +3,16 @@
 import platform
 import shutil
 import sys
-from ctypes.util import find_library
 from dataclasses import dataclass
-from pathlib import Path
 
 from harness.paths import ROOT
+from harness.servers.build import toolchain
 from harness.servers.catalog import broken_manifests, find_servers
-from harness.system.programs import run_program
-from harness.toolchains.install import LOAD_GENERATORS, Toolchain, toolchain
+from harness.services.mongodb import PROGRAM as MONGOD
+from harness.system.programs import find_program, run_program
+from harness.toolchains.known import LOAD_GENERATORS, TOOLCHAINS, Toolchain
+
+_OWN = "set MONGODB_URL and DATABASE_URL to servers of your own"
 
 
 @dataclass(frozen=True)
@@ -26,29 +28,46 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Run all checks; change nothing."""
+    setpriv = "apt install util-linux (it stops servers when the task that started them dies)"
     return [
         Finding("Python", sys.version_info >= (3, 11), platform.python_version()),
-        *(_program(name, advice) for name, advice in _programs().items()),
-        *_embedded_databases(),
+        *([_program("setpriv", setpriv)] if sys.platform == "linux" else []),
+        _program("uv", "run ./just, which fetches it"),
+        _program("git", "apt install git"),
+        _program("curl", "apt install curl (for the lines that serve prints)"),
+        *_databases(),
         *_toolchains(),
-        *_manifests(),
+        *(Finding("a manifest", False, "broken", error) for error in broken_manifests()),
         _disk(),
     ]
 
 
-def _programs() -> dict[str, str]:
-    needed = {
-        "uv": "run ./just, which fetches it",
-        "git": "apt install git",
-        "curl": "apt install curl (for the lines that serve prints)",
-    }
-    if sys.platform == "linux":
-        needed["setpriv"] = "apt install util-linux (it ends servers whose task has died)"
-    return needed
+def _program(name: str, advice: str) -> Finding:
+    if find_program(name) is None:
+        return Finding(name, False, "not found", advice)
+    status, output = run_program([name, "--version"])
+    return Finding(name, status == 0, output.partition("\n")[0])
+
+
+def _databases() -> list[Finding]:
+    """Whether the databases that tasks start by themselves can run here."""
+    here = f"{platform.system()} on {platform.machine()}"
+    if sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"):
+        return [Finding("databases: Linux on x86-64 or arm64", False, here, _OWN)]
+    if not MONGOD.is_file():
+        return [
+            Finding("databases", True, f"the first task that needs them fetches them for {here}")
+        ]
+    status, output = run_program([str(MONGOD), "--version"])
+    found = output.partition("\n")[0] or "it needs a processor with AVX"
+    advice = (
+        "" if status == 0 else f"apt install libcurl4 libssl3, with glibc 2.34 or later; or {_OWN}"
+    )
+    return [Finding("MongoDB", status == 0, found, advice)]
 
 
 def _toolchains() -> list[Finding]:
-    every = {name: toolchain(name) for name in LOAD_GENERATORS}
+    every = {name: TOOLCHAINS[name] for name in LOAD_GENERATORS}
     users = {name: ["bench"] for name in LOAD_GENERATORS}
     for server in find_servers().values():
         for one in map(toolchain, server.manifest.needs):
@@ -61,46 +80,11 @@ def _toolchain(one: Toolchain, users: list[str]) -> Finding:
     what = f"{one.what} (for {', '.join(users)})"
     if one.found():
         return Finding(what, True, "found", needed=False)
-    setup = "just setup" if users == ["bench"] else f"just setup {users[0]}"
+    setup = "./just setup" if users == ["bench"] else f"./just setup {users[0]}"
     advice = f"{one.advice}; nothing else needs it"
     if one.wheel or one.debian:
         advice = f"`{setup}` installs it ({one.advice}); nothing else needs it"
     return Finding(what, False, "not found", advice, needed=False)
-
-
-def _manifests() -> list[Finding]:
-    return [Finding("a manifest", False, "broken", error) for error in broken_manifests()]
-
-
-def _program(name: str, advice: str) -> Finding:
-    status, output = run_program([name, "--version"])
-    if not output:
-        return Finding(name, False, "not found", advice)
-    return Finding(name, status == 0, output.splitlines()[0])
-
-
-def _embedded_databases() -> list[Finding]:
-    own = "set MONGODB_URL to a server of your own"
-    system, machine = platform.system(), platform.machine()
-    both = "set MONGODB_URL and DATABASE_URL to servers of your own"
-    supported = system == "Linux" and machine in ("x86_64", "aarch64")
-    libc, version = platform.libc_ver()
-    glibc = libc == "glibc" and tuple(map(int, version.split("."))) >= (2, 34)
-    cpuinfo = Path("/proc/cpuinfo")
-    avx = machine != "x86_64" or (cpuinfo.exists() and " avx " in cpuinfo.read_text())
-    curl = find_library("curl") is not None
-    crypto = (find_library("crypto") or "").endswith(".3")
-    found = [
-        ("databases: Linux on x86-64 or arm64", f"{system} on {machine}", supported, both),
-        ("MongoDB: glibc 2.34", f"{libc} {version}", glibc, own),
-        ("MongoDB: AVX", "yes" if avx else "no", avx, own),
-        ("MongoDB: libcurl 4", "yes" if curl else "no", curl, f"apt install libcurl4, or {own}"),
-        ("MongoDB: OpenSSL 3", "yes" if crypto else "no", crypto, f"apt install libssl3, or {own}"),
-    ]
-    return [
-        Finding(f"embedded {what}", ok, state, "" if ok else advice)
-        for what, state, ok, advice in found
-    ]
 
 
 def _disk() -> Finding:

@@ -9,7 +9,8 @@ from harness.paths import ROOT
 from harness.servers.catalog import Target, find_target
 from harness.services import Services, backing_services
 from harness.system.programs import find_program
-from harness.toolchains.install import LOAD_GENERATORS, require
+from harness.toolchains.install import require
+from harness.toolchains.known import LOAD_GENERATORS
 
 pytest_plugins = ["tests.progress"]
 

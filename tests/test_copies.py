@@ -20,7 +20,7 @@ import pytest
 import spec
 from harness.copies.new import copy_server
 from harness.copies.readme import blocks
-from harness.servers.build import environment
+from harness.servers.build import environment, toolchain
 from harness.servers.catalog import Server, find_servers
 from harness.services import backing_services
 from harness.system.ports import accepts, free_port
@@ -117,7 +117,8 @@ def fetch(url: str) -> bytes:
 
 def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
     """Follow the README's instructions as a user would."""
-    require([*server.manifest.needs, *_README_NEEDS.get(server.manifest.language, ())])
+    extra = _README_NEEDS.get(server.manifest.language, ())
+    require(map(toolchain, [*server.manifest.needs, *extra]))
     shell = {name: value for name, value in environment().items() if name not in settings}
     if server.name != REAL_PIP:
         tools = folder / "tools"

@@ -31,7 +31,8 @@ from harness.services import backing_services
 from harness.system.ports import accepts, free_port
 from harness.system.processes import spawn, stop, wait_until
 from harness.system.scratch import scratch
-from harness.toolchains.install import TOOLCHAINS, require
+from harness.toolchains.install import require
+from harness.toolchains.known import TOOLCHAINS
 from harness.toolchains.wheel import install_wheel
 from tests.tasks import descendants
 

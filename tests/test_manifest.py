@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UsageError
+from harness.servers.build import toolchain
 from harness.servers.catalog import (
     broken_manifests,
     find_servers,
@@ -65,6 +66,10 @@ def test_a_good_manifest(tmp_path: Path) -> None:
         ('model = "threads"', 'model = "magic"', "deployment.0.model"),
         ('run = ["server", "--port", "{port}"]', 'run = "server --port 1"', "deployment.0.run"),
         ('run = ["server", "--port", "{port}"]', "run = []", "deployment.0.run"),
+        ("{port}", "{prot}", "deployment.0: run: {prot} is none of {host}, {port}, {workers}"),
+        ("{port}", "{config}", "{config} is none of"),
+        ("{port}", "{port", "deployment.0"),
+        ('name = "second"', 'name = "Second one"', "words joined by -"),
         ('name = "second"', 'name = "first"', "first"),
         ("concurrent = false", 'concurrent = "no"', "deployment.1.concurrent"),
         ("concurrent = false", "concurent = false", "deployment.1.concurent"),
@@ -153,9 +158,9 @@ def test_a_server_in_any_language_describes_its_own_prerequisites(tmp_path: Path
     text = GOOD.replace('language = "python"', 'language = "cobol"')
     manifest = load_manifest(write(tmp_path, text.replace("[build]", f"{needs}\n[build]")))
     shell, cobol = manifest.needs
-    require([shell])
+    require([toolchain(shell)])
     with pytest.raises(UsageError, match="Cobol is missing: apt install gnucobol"):
-        require([cobol])
+        require([toolchain(cobol)])
     server = find_target("example", tmp_path).server
     assert runtime(server) == {"a shell": "5.6"}
     assert dependencies(server) == {}

@@ -98,7 +98,7 @@ def find_targets(names: Collection[str], root: Path = ROOT) -> list[Target]:
 def find_target(name: str, root: Path = ROOT) -> Target:
     """The named deployment, or the first deployment of the named server."""
     if name == "all":
-        raise UsageError("give one server, not all: `just list` shows them")
+        raise UsageError("give one server, not all: `./just list` shows them")
     return _matching(name, root)[0]
 
 
@@ -119,7 +119,7 @@ def _matching(name: str, root: Path) -> list[Target]:
     if re.fullmatch(r"[\w.-]+:\d+/?", name):
         raise UsageError(f"there is no server {name!r}: did you mean http://{name}?")
     known = [*(one.name for one in servers), *(target.name for target in every)]
-    hint = did_you_mean(name, known, "`just list` shows them")
+    hint = did_you_mean(name, known, "`./just list` shows them")
     raise UsageError(f"there is no server {name!r}: {hint}")
 
 

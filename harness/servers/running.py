@@ -12,7 +12,8 @@ from harness.console import say
 from harness.errors import TaskError, UsageError
 from harness.servers.build import build
 from harness.servers.catalog import Target
-from harness.servers.settings import DEFAULTS, environment, parse_port
+from harness.servers.manifest import PLACEHOLDERS
+from harness.servers.settings import environment, parse_port
 from harness.system.ports import answers, http_url, require_free
 from harness.system.processes import ending, spawn, stop, wait_until
 from harness.system.scratch import scratch
@@ -93,20 +94,18 @@ def launch(
 
 def _command(target: Target, env: Mapping[str, str]) -> list[str]:
     deployment, folder = target.deployment, target.server.folder
-    values = {name.lower(): env[name] for name in DEFAULTS}
-    try:
-        if deployment.config:
+    values = {name: env.get(name.upper(), "") for name in PLACEHOLDERS}
+    if deployment.config:
+        config = Path(env["SCRATCH"]) / deployment.config
+        try:
             template = (folder / deployment.config).read_text()
-            filled = re.sub(r"\$\{([A-Z_]+)\}", lambda name: _plain(name[1], env), template)
-            path = Path(env["SCRATCH"]) / deployment.config
-            path.write_text(filled)
-            values["config"] = str(path)
-        return [argument.format_map(values) for argument in deployment.run]
-    except (KeyError, ValueError, IndexError, OSError) as error:
-        raise UsageError(
-            f"{folder / 'server.toml'}: deployment {deployment.name}: run and config: {error!r}; "
-            f"the placeholders are {', '.join(f'{{{name}}}' for name in values)}"
-        ) from error
+            config.write_text(
+                re.sub(r"\$\{([A-Z_]+)\}", lambda name: _plain(name[1], env), template)
+            )
+        except (KeyError, OSError) as error:
+            raise UsageError(f"{folder / 'server.toml'}: config: {error}") from error
+        values["config"] = str(config)
+    return [argument.format_map(values) for argument in deployment.run]
 
 
 def _plain(name: str, env: Mapping[str, str]) -> str:

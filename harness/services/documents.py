@@ -102,7 +102,7 @@ def _require_ours(database: Database[Document]) -> None:
     if taken:
         raise UsageError(
             f"MONGODB_URL: the database {database.name} has {', '.join(taken)} already, which are "
-            "not the fixtures: name another database, or delete them with `just reset --yes`"
+            "not the fixtures: name another database, or delete them with `./just reset --yes`"
         )
     database.fixtures.replace_one(_MARK, _MARK, upsert=True)
 

@@ -10,13 +10,18 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Pipe
+from multiprocessing.connection import (
+    Client,
+    Connection,
+    Pipe,
+    answer_challenge,
+    deliver_challenge,
+)
 
 from harness.console import say
 from harness.errors import TaskError
 from harness.paths import ROOT, RUN
 from harness.services.fixtures import fill
-from harness.services.running import recorded_port
 from harness.services.service import Service
 from harness.system.locks import claim, locked
 
@@ -42,14 +47,10 @@ def leased(services: Sequence[Service]) -> Iterator[dict[str, str]]:
     with locked(RUN / "locks" / "services"):
         for service in services:
             service.install()
-    before = {service: recorded_port(service) for service in services}
     lease = _Lease(services)
     watch = threading.Thread(target=lease.follow, daemon=True)
     try:
         lease.wait()
-        for service, port in before.items():
-            if port and port != (now := recorded_port(service)):
-                say(f"{service.name}: port {port} is taken; it uses port {now} from now on")
         watch.start()
         yield {service.setting: lease.addresses[service.name] for service in services}
     finally:
@@ -110,6 +111,8 @@ class _Lease:
         """What the supervisor tells next; if it has ended, what another one does."""
         for _ in range(_ATTEMPTS):
             self._connection = self._connection or _connect([*self._settings])
+            if self._ended:  # while this connected
+                self.end()
             with suppress(EOFError, OSError):
                 message: tuple[str, ...] = self._connection.recv()
                 return message
@@ -130,13 +133,23 @@ def _connect(names: list[str]) -> Connection:
             return connection
         with suppress(OSError, ValueError, EOFError, AuthenticationError):
             address, key = json.loads(ADDRESS.read_text())
-            connection = Client(tuple(address), authkey=key.encode())
+            connection = _join(tuple(address), key)
             connection.send(names)
             return connection
         if time.monotonic() > patient:
             patient = math.inf
             say("waiting until another task has stopped its services")
         time.sleep(0.05)  # the supervisor is about to serve, or about to end
+
+
+def _join(address: tuple[str, int], key: str) -> Connection:
+    """Connect to the supervisor, unless another program has the port of one that was killed."""
+    connection = Client(address)
+    if not connection.poll(_PATIENCE):
+        raise EOFError
+    answer_challenge(connection, key.encode())
+    deliver_challenge(connection, key.encode())
+    return connection
 
 
 def _start(lock: int) -> Connection:

@@ -13,6 +13,7 @@ from harness.toolchains.wheel import install_wheel
 DATABASE = "refservers"
 
 _WHEEL = TOOLS / "mongodb"
+PROGRAM = _WHEEL / "fiftyone" / "db" / "bin" / "mongod"
 
 
 class MongoDB(Database):
@@ -28,7 +29,7 @@ class MongoDB(Database):
     def command(self, port: int) -> list[str]:
         """A mongod on loopback only, with a small cache and without telemetry."""
         return [
-            *(str(_WHEEL / "fiftyone" / "db" / "bin" / "mongod"), "--quiet", "--auth"),
+            *(str(PROGRAM), "--quiet", "--auth"),
             *("--dbpath", str(self.data), "--port", str(port)),
             *("--bind_ip", "127.0.0.1", "--nounixsocket", "--enableFreeMonitoring", "off"),
             *("--wiredTigerCacheSizeGB", "0.25"),

