@@ -14,13 +14,12 @@ import psutil
 
 from harness.paths import ROOT, RUN
 from harness.system.locks import is_locked
-from harness.system.ports import accepts
 from harness.system.processes import wait_until
 
 GONE = 60.0
 """Seconds within which everything must be gone; 5 on an idle machine."""
-_MARK = "INTERRUPTED"
-"""The environment variable that all processes of a task inherit; its log's path."""
+_MARK = "TMPDIR"
+"""The environment variable that all processes of a task inherit, servers too."""
 
 
 class Task:
@@ -30,7 +29,6 @@ class Task:
         self.process, self.log = process, log
         self.root = psutil.Process(process.pid)
         self.seen: set[psutil.Process] = {self.root}
-        self.ports: set[int] = set()
         threading.Thread(target=self._watch, daemon=True).start()
 
     def _watch(self) -> None:
@@ -43,11 +41,7 @@ class Task:
         found = []
         with suppress(psutil.Error):
             found = [self.root, *self.root.children(recursive=True)]
-        for one in found:
-            self.seen.add(one)
-            with suppress(psutil.Error):
-                sockets = one.net_connections("tcp")
-                self.ports |= {s.laddr.port for s in sockets if s.status == psutil.CONN_LISTEN}
+        self.seen.update(found)
         return found
 
     @property
@@ -70,15 +64,14 @@ class Task:
 
     def left(self) -> list[str]:
         """Those of its processes that are there, also some that it has disowned."""
-        marked = {one for one in psutil.process_iter() if _mark_of(one) == str(self.log)}
+        marked = {one for one in psutil.process_iter() if _mark_of(one) == str(self.log.parent)}
         return [_words(one) for one in self.seen | marked if _is_there(one)]
 
     def require_gone(self, drafts: bool = True) -> None:
-        """Fail unless all its processes have ended, its ports are free, and no file is torn."""
+        """Fail unless all its processes have ended, and no file is torn."""
         self.process.wait(GONE)
         wait_until(lambda: not self.left(), timeout=GONE)
         assert not (left := self.left()), f"{left}\n{self.output}"
-        assert not [port for port in self.ports if accepts("127.0.0.1", port)]
         require_whole(drafts)
 
 
@@ -90,7 +83,7 @@ def task(
     with log.open("w") as output:
         process = subprocess.Popen(
             [str(program), *words],
-            env={**os.environ, **(env or {}), _MARK: str(log)},
+            env={**os.environ, **(env or {}), _MARK: str(log.parent)},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
