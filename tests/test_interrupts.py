@@ -224,61 +224,42 @@ def test_a_teardown_that_does_not_end_is_given_up() -> None:
     assert time.monotonic() - began < 30
 
 
-def test_a_task_ends_with_a_just_that_is_killed_while_it_starts(tmp_path: Path) -> None:
-    with task("services", log=tmp_path / "log") as running:
-        running.wait_for(runs("-m harness services"))
-        running.root.kill()
-        running.require_gone()
+FIRST_INSTALLS = [
+    ("just", signal.SIGKILL),
+    ("packages", signal.SIGKILL),
+    *(("just", number) for number in SIGNALS),
+]
 
 
-@pytest.mark.parametrize("fetched", ["just", "packages"])
-def test_a_killed_first_install_leaves_nothing(fetched: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("fetched", "number"), FIRST_INSTALLS)
+def test_an_interrupted_first_install(fetched: str, number: signal.Signals, tmp_path: Path) -> None:
     """While pip fetches just and uv, or uv the project's own packages."""
     clone, programs = tmp_path / "clone", tmp_path / "clone" / ".tools" / "bin"
     programs.mkdir(parents=True)
     (clone / "requirements").mkdir()
     for name in ("just", "Justfile", "requirements/project.txt"):
         shutil.copy(ROOT / name, clone / name)
-    sleeps = f"#!/bin/sh\ncase $* in *install*|venv*) : > {clone}/asked; exec sleep 300; esac\n"
-    installed = {"just": ("sh", "dirname", "rm", "sleep", "true", "setpriv")}
-    for name in installed.get(fetched, ("just",)):
+    installed = ("sh", "dirname", "rm", "sleep", "true", "setpriv")
+    for name in installed if fetched == "just" else ("just",):
         (programs / name).symlink_to(find_program(name) or name)
     asked = programs / {"just": "python3", "packages": "uv"}[fetched]
-    asked.write_text(sleeps)
+    asked.write_text(
+        f"#!/bin/sh\ncase $* in *install*|venv*) : > {clone}/asked; exec sleep 300; esac\n"
+    )
     asked.chmod(0o755)
     env = {"PATH": str(programs)} if fetched == "just" else {}
-    for _ in range(2):
+    for _ in range(2):  # the second removes what the first has left
         with task("list", program=clone / "just", log=tmp_path / "log", env=env) as running:
             running.wait_for(lambda _: (clone / "asked").exists())
             running.look()
-            running.root.kill()
+            running.root.kill() if number == signal.SIGKILL else running.signal(number)
             running.require_gone()
+            if number != signal.SIGKILL:
+                assert running.process.returncode == 128 + number, running.output
         (clone / "asked").unlink()
-        if fetched == "just":  # pip's target, which the next task removes
+        if fetched == "just":  # pip's target
             assert not list(clone.glob(".tools.*"))
             (clone / f".tools.{running.process.pid}").mkdir()
-
-
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-def test_a_signal_ends_a_first_install(number: signal.Signals, tmp_path: Path) -> None:
-    """On a machine without just and uv, while pip fetches them."""
-    programs, clone = tmp_path / "bin", tmp_path / "clone"
-    programs.mkdir()
-    clone.mkdir()
-    shutil.copy(ROOT / "just", clone)
-    for name in ("dirname", "rm", "sleep"):
-        (programs / name).symlink_to(shutil.which(name) or name)
-    python = programs / "python3"
-    python.write_text('#!/bin/sh\n[ "$3" != install ] || { : > "$0.asked"; exec sleep 300; }\n')
-    python.chmod(0o755)
-    env = {"PATH": str(programs)}
-    with task("list", program=clone / "just", log=tmp_path / "log", env=env) as running:
-        running.wait_for(lambda _: (programs / "python3.asked").exists())
-        running.look()
-        running.signal(number)
-        running.require_gone()
-        assert running.process.returncode == 128 + number, running.output
-    assert [path.name for path in clone.iterdir()] == ["just"]
 
 
 def test_a_second_signal_ends_a_task_at_once(tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """The tasks as a user runs them."""
 
 import json
-import os
-import signal
 import socket
 import urllib.request
 from pathlib import Path
@@ -10,11 +8,8 @@ from pathlib import Path
 import pytest
 
 import spec
-from harness.services.lease import LOCK
-from harness.system.locks import is_locked
 from harness.system.ports import accepts, free_port
-from harness.system.processes import wait_until
-from tests.tasks import call, descendants, listeners, remaining, run, started
+from tests.tasks import call, descendants, remaining, run, started
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -61,50 +56,6 @@ def test_serve_and_stop(tmp_path: Path) -> None:
     assert task.returncode == 130
     assert remaining(below, timeout=5) == []
     assert not accepts("127.0.0.1", port)
-
-
-def test_a_killed_task_blocks_nothing(tmp_path: Path) -> None:
-    """After kill -9 its server ends, and the same port can be used again."""
-    port = free_port()
-    serve = {"log": tmp_path / "log", "until": "Ctrl-C stops it", "env": {"PORT": str(port)}}
-    with started("serve", "aiohttp", **serve) as task:  # type: ignore[arg-type]
-        below = descendants(task.pid)
-        os.killpg(task.pid, signal.SIGKILL)
-        task.wait()
-        assert remaining(below, timeout=15) == []
-    with started("serve", "aiohttp", **serve):  # type: ignore[arg-type]
-        assert accepts("127.0.0.1", port)
-
-
-def test_services_end_with_their_last_user(tmp_path: Path) -> None:
-    with started("services", log=tmp_path / "one", until="Ctrl-C"):
-        first = (tmp_path / "one").read_text()
-        assert "MONGODB_URL" in first
-        with started("services", log=tmp_path / "two", until="Ctrl-C"):
-            urls = {line for line in first.splitlines() if line.startswith("export")}
-            assert urls <= set((tmp_path / "two").read_text().splitlines())
-    if not listeners("harness serve") and not listeners("harness services"):
-        assert wait_until(lambda: not is_locked(LOCK), timeout=15)
-
-
-def test_a_killed_supervisor_is_replaced(tmp_path: Path) -> None:
-    """The databases end with it, and the next task starts all again."""
-    others = listeners("harness.services.")
-    with started("services", log=tmp_path / "one", until="Ctrl-C"):
-        mine = [one for one in listeners("harness.services.") if one not in others]
-        if not mine:
-            pytest.skip("it belongs to another task")
-        below = mine[0].children(recursive=True)
-        mine[0].kill()
-        assert remaining(below, timeout=15) == []
-        with started("services", log=tmp_path / "two", until="Ctrl-C"):
-            url = next(
-                line.split("'")[1]
-                for line in (tmp_path / "two").read_text().splitlines()
-                if "SLOW_API_URL" in line
-            )
-            with urllib.request.urlopen(f"{url}?call=1&ms=0") as response:
-                assert response.status == 200
 
 
 @pytest.mark.quick
