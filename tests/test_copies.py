@@ -30,18 +30,18 @@ from tests.tasks import run, sh
 
 pytestmark = pytest.mark.timeout(1200)
 
+# Toolchains of which the READMEs' own commands make use, by language
 _README_NEEDS = {"python": ["venv"], "go": ["c-compiler"], "nginx": ["envsubst"]}
-"""Toolchains of which the READMEs' own commands make use, by language."""
 
+# The slowest comes first
 SERVERS = sorted(find_servers().values(), key=lambda server: server.name != "play")
-"""The slowest comes first."""
 
 REAL_PIP = "aiohttp"
+# One server of each language except Play, whose checks take as long as all others together
 PROVED = {"aiohttp", "eventmachine", "express", "net-http", "nginx"}
-"""One server of each language except Play, whose checks take as long as all others together."""
 
+# With what shells load ``.env`` for servers that do not read it
 LOADING = "set -a; . ./.env; set +a"
-"""With what shells load ``.env`` for servers that do not read it."""
 
 CHECKS = "text or json or mongo or agents or files or gridfs"
 STARTING_DOCKER = "docker compose up --detach --wait"

@@ -56,6 +56,7 @@ run = ["sh", "-c", "trap 'touch asked' TERM; touch ready; while :; do sleep 0.1;
 """
 
 
+# Sends a second signal at each line of the handler of the first
 REENTERED = """
 import os, signal, sys, time
 from harness.task import reports_errors
@@ -85,7 +86,6 @@ for line in range(1, 16):
         main(line)
     print(line, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-"""Sends a second signal at each line of the handler of the first."""
 
 ENDLESS = """
 import os, signal, time

@@ -24,8 +24,7 @@ TASKS = {
     "bench": ("bench", "text", "--quick", "--repeats", "9", "nginx"),
     "services": ("services",),
 }
-LATEST = 8.0
-"""Seconds after the start; half of all moments are in the first quarter."""
+LATEST = 8.0  # Seconds after the start; half of all moments are in the first quarter
 ENDS = {
     "SIGTERM": signal.SIGTERM,
     "SIGINT": signal.SIGINT,

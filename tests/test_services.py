@@ -127,19 +127,8 @@ def test_a_database_is_not_taken_for_the_upstream(held: Services) -> None:
     assert sorted(ready) == [False, False, True]
 
 
-class OwnUpstream(Upstream):
-    """An upstream with a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    @property
-    def folder(self) -> Path:
-        return self._folder
-
-
 def test_a_port_taken_during_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    upstream = OwnUpstream(tmp_path)
+    upstream = Upstream(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as other:
         ports = [free_port(), other.getsockname()[1]]
         monkeypatch.setattr(running, "_choose_port", lambda _: ports.pop())
@@ -266,13 +255,6 @@ class Silent(Service):
 
     name: ClassVar[str] = "silent"
     setting: ClassVar[str] = "SILENT_URL"
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    @property
-    def folder(self) -> Path:
-        return self._folder
 
     def command(self, port: int) -> list[str]:
         program = f"from time import sleep; open({str(self.folder / 'ran')!r}, 'w'); sleep(600)"

@@ -17,8 +17,8 @@ from harness.paths import ROOT
 from harness.servers.catalog import NAME, Server
 from harness.servers.source import source_files
 
+# Files that copies get besides the fixtures and the server's own files
 TEMPLATE = Path(__file__).parent / "template"
-"""Files that copies get besides the fixtures and the server's own files."""
 
 FIXTURES = spec.FILES.parent
 

