@@ -42,7 +42,6 @@ class Interrupt(KeyboardInterrupt):
     """A signal that ends the task."""
 
     def __init__(self, number: int) -> None:
-        """Take the signal's number."""
         super().__init__()
         self.exit_code = 128 + number
 

@@ -99,13 +99,13 @@ def test_readmes_say_in_the_same_words_how_to_run_a_copy(server: Server) -> None
 
 
 def test_a_name_stands_wherever_node_has_one(tmp_path: Path) -> None:
-    copy_server(server_of("express"), tmp_path, "@me/my-service")
-    assert (tmp_path / "README.md").read_text().startswith("# @me/my-service\n")
+    copy_server(server_of("express"), tmp_path, "my-service")
+    assert (tmp_path / "README.md").read_text().startswith("# my-service\n")
     package = json.loads((tmp_path / "package.json").read_text())
     lock = json.loads((tmp_path / "package-lock.json").read_text())
-    assert {package["name"], lock["name"], lock["packages"][""]["name"]} == {"@me/my-service"}
+    assert {package["name"], lock["name"], lock["packages"][""]["name"]} == {"my-service"}
     own = json.loads((server_of("express").folder / "package.json").read_text())
-    assert package == own | {"name": "@me/my-service"}
+    assert package == own | {"name": "my-service"}
 
 
 def test_a_name_stands_wherever_sbt_has_one(tmp_path: Path) -> None:
@@ -121,13 +121,12 @@ def test_a_name_stands_wherever_sbt_has_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("server", "name", "reason"),
     [
-        ("express", "My-Service", "npm takes lower-case"),
+        ("express", "My-Service", "lower-case"),
         ("express", "x" * 215, "214"),
         ("express", "mongodb", "a package that express uses"),
         ("play", "my_service", "words joined by -"),
-        ("tornado", "my service", "letters, digits"),
-        ("eventmachine", "../there", "letters, digits"),
-        ("nginx", "a\nb", "letters, digits"),
+        ("eventmachine", "../there", "letters and digits"),
+        ("nginx", "a\nb", "letters and digits"),
     ],
 )
 def test_a_name_that_the_language_cannot_take_is_refused(

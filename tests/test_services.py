@@ -294,7 +294,7 @@ def test_a_database_that_does_not_start_keeps_its_data() -> None:
         lock.rmdir()
     assert failed.returncode == 1
     assert (
-        "error: mongodb does not start. If its data is damaged, `just reset --data`"
+        "error: mongodb does not start. If its data is damaged, `./just reset --data`"
         in failed.stderr
     )
     assert "mongod.lock" in failed.stderr

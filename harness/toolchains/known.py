@@ -25,7 +25,6 @@ class Toolchain:
     by_hand: str = ""  # How to install it, if no task can
 
     def found(self) -> bool:
-        """Whether this machine has it."""
         return all(map(find_program, self.programs)) and self.suits()
 
     @property
