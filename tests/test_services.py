@@ -25,7 +25,16 @@ from pymongo.errors import OperationFailure
 
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT, RUN
-from harness.services import KINDS, Services, backing_services, documents, lease, running, tables
+from harness.services import (
+    KINDS,
+    Services,
+    backing_services,
+    documents,
+    lease,
+    postgresql,
+    running,
+    tables,
+)
 from harness.services.lease import ADDRESS, LOCK
 from harness.services.postgresql import PostgreSQL, own_folder
 from harness.services.service import Service
@@ -102,18 +111,31 @@ def test_the_databases_require_the_password(held: Services) -> None:
             )
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs it as another user")
+@pytest.mark.usefixtures("held")
+def test_postgresql_has_no_group_of_root() -> None:
+    process = process_of("postgresql")
+    assert 0 not in (*process.uids(), *process.gids())
+    assert "\nGroups:\t \n" in Path(f"/proc/{process.pid}/status").read_text()
+
+
+def test_a_path_that_a_shell_would_expand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL's initdb gives its path to one."""
+    monkeypatch.setattr(postgresql, "ROOT", tmp_path / "a$b")
+    (tmp_path / "a$b").mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(postgresql, "own_folder", lambda _: tmp_path)
+    assert PostgreSQL().home == tmp_path
+
+
 @pytest.mark.usefixtures("idle")
-def test_addresses_stay_the_same() -> None:
+def test_addresses_stay_the_same_unless_a_port_is_taken(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     with backing_services({}) as first:
         pass
     with backing_services({}) as second:
         assert second == first
-
-
-@pytest.mark.usefixtures("idle")
-def test_a_taken_port(capfd: pytest.CaptureFixture[str]) -> None:
-    with backing_services({}) as first:
-        pass
     port = urlsplit(first.slow_api_url).port
     assert wait_until(lambda: is_free(port or 0), timeout=30)
     with socket.create_server(("127.0.0.1", port or 0)), backing_services({}) as second:

@@ -32,12 +32,6 @@ def test_list() -> None:
 
 
 @pytest.mark.quick
-def test_doctor() -> None:
-    findings = json.loads(call("doctor", "--json").stdout)
-    assert all(finding["ok"] for finding in findings if finding["what"] in ("Python", "uv", "git"))
-
-
-@pytest.mark.quick
 def test_serve_and_stop(tmp_path: Path) -> None:
     """Ctrl-C leaves no process and no taken port."""
     port = free_port()
