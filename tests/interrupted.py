@@ -80,7 +80,12 @@ def task(
     """Start a task as a terminal does; it is killed at the end of the block."""
     with log.open("w") as output:
         process = subprocess.Popen(
-            ["/usr/bin/env", "--default-signal=INT", str(program), *words],  # it may be ignored here
+            [
+                "/usr/bin/env",
+                "--default-signal=INT",
+                str(program),
+                *words,
+            ],  # it may be ignored here
             env={**os.environ, **(env or {}), _MARK: str(log.parent)},
             stdin=subprocess.DEVNULL,
             stdout=output,

@@ -138,17 +138,6 @@ def test_a_broken_manifest_affects_only_its_own_server(tmp_path: Path) -> None:
     require_all(("example",), tmp_path)
 
 
-def test_a_task_for_one_server_refuses_all(tmp_path: Path) -> None:
-    write(tmp_path, GOOD)
-    with pytest.raises(UsageError, match="give one server"):
-        find_target("all", tmp_path)
-
-
-def test_an_address_without_its_scheme_has_a_hint(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"did you mean http://127\.0\.0\.1:8000\?"):
-        find_targets(("127.0.0.1:8000",), tmp_path)
-
-
 def test_a_server_in_any_language_describes_its_own_prerequisites(tmp_path: Path) -> None:
     needs = """needs = [
         {name = "a shell", check = ["sh", "-c", "echo version 5.6"], install = "apt install dash"},
