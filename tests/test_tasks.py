@@ -63,6 +63,7 @@ def test_serve_and_stop(tmp_path: Path) -> None:
         (("conform", "https://example.org"), {}, "http://HOST:PORT"),
         (("conform", "http://127.0.0.1:abc"), {}, "give the address as http://HOST:PORT"),
         (("serve", "tornado"), {"PORT": "eighty"}, "PORT must be a number"),
+        (("serve", "tornado"), {"HOST": "[::1]"}, "HOST: [::1] is no address"),
         (("serve", "tornado"), {"MONGODB_URL": "mongodb://127.0.0.1:9/refservers"}, "MONGODB_URL"),
         (("serve", "tornado"), {"MONGODB_URL": "mongodb://127.0.0.1:9"}, "must name the database"),
         (
@@ -87,6 +88,7 @@ def test_bad_usage_is_reported_in_one_line(
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     assert message in lines[0]
+    assert "Topology" not in lines[0]
     assert "Traceback" not in done.stderr
     if not any(name.endswith("_URL") for name in env):
         assert "starting" not in done.stderr, "before any database is started"

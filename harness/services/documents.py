@@ -78,7 +78,8 @@ def _database(url: str) -> Iterator[Database[Document]]:
         with pymongo.MongoClient[Document](url, serverSelectionTimeoutMS=_PING) as client:
             yield client[name]
     except PyMongoError as error:
-        raise UsageError(f"MONGODB_URL: cannot use the database: {error}") from error
+        why = str(error).partition(", Timeout:")[0]  # without the driver's view of the servers
+        raise UsageError(f"MONGODB_URL: cannot use the database: {why}") from error
 
 
 def _database_name(url: str) -> str:

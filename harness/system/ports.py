@@ -36,6 +36,8 @@ def require_free(host: str, port: int) -> None:
     for attempt in range(_ATTEMPTS, 0, -1):
         try:
             return _try_to_bind(host, port)
+        except socket.gaierror as error:
+            raise UsageError(f"HOST: {host} is no address of this machine") from error
         except OSError as error:
             if attempt == 1:
                 raise UsageError(
