@@ -43,6 +43,7 @@ def run_program(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        errors="replace",
         check=False,
     )
     return done.returncode, done.stdout
