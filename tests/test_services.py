@@ -14,7 +14,7 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
 from pathlib import Path
 from subprocess import PIPE, Popen
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -37,7 +37,6 @@ from harness.services import (
 )
 from harness.services.lease import ADDRESS, LOCK
 from harness.services.postgresql import PostgreSQL, own_folder
-from harness.services.service import Service
 from harness.services.upstream import Upstream
 from harness.system.locks import is_locked
 from harness.system.ports import free_port, is_free
@@ -272,34 +271,19 @@ def test_two_first_fillings_at_once(held: Services) -> None:
     assert not tables.fill(held.database_url)
 
 
-class Silent(Service):
-    """A service that runs and never answers."""
-
-    name: ClassVar[str] = "silent"
-    setting: ClassVar[str] = "SILENT_URL"
-
-    def command(self, port: int) -> list[str]:
-        program = f"from time import sleep; open({str(self.folder / 'ran')!r}, 'w'); sleep(600)"
-        return [sys.executable, "-c", program]
-
-    def url(self, port: int) -> str:
-        return f"http://127.0.0.1:{port}/"
-
-    def is_ready(self, port: int) -> bool:
-        return False
-
-
 def test_a_service_that_does_not_answer_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "START", 1.0)
+    monkeypatch.setattr(running, "_choose_port", lambda _: port)
+    monkeypatch.setattr(Upstream, "is_ready", lambda *_: False)
+    port = free_port()
     with (
-        pytest.raises(TaskError, match="silent does not answer within 1 s"),
-        running.running(Silent(tmp_path)),
+        pytest.raises(TaskError, match="upstream does not answer within 1 s"),
+        running.running(Upstream(tmp_path)),
     ):
         pass
-    assert (tmp_path / "ran").exists()
-    assert not listeners(str(tmp_path))
+    assert not listeners(f"harness.upstream {port}")
 
 
 @pytest.mark.usefixtures("idle")
