@@ -274,10 +274,10 @@ def test_two_first_fillings_at_once(held: Services) -> None:
 def test_a_service_that_does_not_answer_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    port = free_port()
     monkeypatch.setattr(running, "START", 1.0)
     monkeypatch.setattr(running, "_choose_port", lambda _: port)
     monkeypatch.setattr(Upstream, "is_ready", lambda *_: False)
-    port = free_port()
     with (
         pytest.raises(TaskError, match="upstream does not answer within 1 s"),
         running.running(Upstream(tmp_path)),
