@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from conformance.subject import is_alive
 from harness.paths import ROOT, RUN
 from harness.system.locks import is_locked
 from harness.system.processes import wait_until
@@ -65,7 +66,7 @@ class Task:
     def left(self) -> list[str]:
         """Those of its processes that are there, also some that it has disowned."""
         marked = {one for one in psutil.process_iter() if _mark_of(one) == str(self.log.parent)}
-        return [_words(one) for one in self.seen | marked if _is_there(one)]
+        return [_words(one) for one in self.seen | marked if is_alive(one)]
 
     def require_gone(self) -> None:
         """Fail unless all its processes have ended, and no file is torn."""
@@ -106,13 +107,6 @@ def require_whole() -> None:
             json.loads(path.read_text())
     held = [path.name for path in (RUN / "locks").glob("build-interrupted*") if is_locked(path)]
     assert not held
-
-
-def _is_there(process: psutil.Process) -> bool:
-    try:
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
 
 
 def _mark_of(process: psutil.Process) -> str | None:

@@ -23,6 +23,7 @@ import pymongo
 import pytest
 from pymongo.errors import OperationFailure
 
+from conformance.subject import is_alive
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT, RUN
 from harness.services import (
@@ -43,7 +44,7 @@ from harness.system.ports import free_port, is_free
 from harness.system.processes import wait_until
 from tests.databases import OwnMongoDB
 from tests.databases import running as running_database
-from tests.tasks import is_alive, listeners, run, started
+from tests.tasks import listeners, run, started
 
 pytestmark = pytest.mark.timeout(300)
 

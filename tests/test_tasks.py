@@ -1,6 +1,7 @@
 """The tasks as a user runs them."""
 
 import json
+import signal
 import socket
 import urllib.request
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 
 import spec
 from harness.system.ports import accepts, free_port
-from tests.tasks import call, descendants, remaining, run, started
+from tests.interrupted import task
+from tests.tasks import call, run
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -18,8 +20,8 @@ pytestmark = pytest.mark.timeout(300)
 def test_just_without_arguments_lists_the_tasks() -> None:
     done = run()
     assert done.returncode == 0
-    for task in ("serve", "conform", "list", "setup", "doctor", "services", "test", "lint", "fmt"):
-        assert task in done.stdout
+    for name in ("serve", "conform", "list", "setup", "doctor", "services", "test", "lint", "fmt"):
+        assert name in done.stdout
 
 
 @pytest.mark.quick
@@ -35,20 +37,17 @@ def test_list() -> None:
 def test_serve_and_stop(tmp_path: Path) -> None:
     """Ctrl-C leaves no process and no taken port."""
     port = free_port()
-    with started(
-        "serve", "tornado", log=tmp_path / "log", until="Ctrl-C stops it", env={"PORT": str(port)}
-    ) as task:
-        output = (tmp_path / "log").read_text()
+    with task("serve", "tornado", log=tmp_path / "log", env={"PORT": str(port)}) as running:
+        running.wait_for(lambda running: "Ctrl-C stops it" in running.output)
         for endpoint in spec.ENDPOINTS.values():
-            assert f"curl -i 'http://127.0.0.1:{port}{endpoint.example}'" in output
-        assert f"'http://127.0.0.1:{port}/notes'" in output
+            assert f"curl -i 'http://127.0.0.1:{port}{endpoint.example}'" in running.output
+        assert f"'http://127.0.0.1:{port}/notes'" in running.output
         for path in ("/index", "/json", "/mongo?doc=big", "/agents", "/gridfs/photo.jpg"):
             with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as response:
                 assert response.status == 200
-        below = descendants(task.pid)
-        assert below
-    assert task.returncode == 130
-    assert remaining(below, timeout=5) == []
+        running.signal(signal.SIGINT)
+        running.require_gone()
+        assert running.process.returncode == 130
     assert not accepts("127.0.0.1", port)
 
 
