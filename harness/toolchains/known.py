@@ -62,51 +62,66 @@ _RUBY = (
 
 _ALL = (
     Toolchain(
-        *("node", "Node.js 24 or later with npm", ("node", "npm")),
+        "node",
+        "Node.js 24 or later with npm",
+        ("node", "npm"),
         suits=lambda: _version("node") >= (24,),
         wheel="node",
         finish=_link_npm,
     ),
     Toolchain(
-        *("jdk", "a JDK, 17 or 21", ("javac",)),
+        "jdk",
+        "a JDK, 17 or 21",
+        ("javac",),
         suits=lambda: _version("javac", "-version")[0] in (17, 21),
         debian=("default-jdk-headless",),
     ),
     Toolchain("maven", "Maven", ("mvn",), debian=("maven",)),
     Toolchain(
-        *("ruby", "Ruby 3.1 or later with Bundler", ("ruby", "bundle", "thin", "rubocop")),
+        "ruby",
+        "Ruby 3.1 or later with Bundler",
+        ("ruby", "bundle", "thin", "rubocop"),
         suits=_has_ruby,
         debian=_RUBY,
     ),
     Toolchain(
-        *("go", "Go 1.27 or later", ("go",)),
+        "go",
+        "Go 1.27 or later",
+        ("go",),
         suits=lambda: _version("go", "version") >= (1, 27),
         wheel="go",
     ),
     Toolchain("nginx", "nginx", ("nginx",), debian=("nginx-light",)),
     Toolchain(
-        *("venv", "Python's venv with pip"),
+        "venv",
+        "Python's venv with pip",
         suits=lambda: run_program(("python3", "-c", "import ensurepip"))[0] == 0,
         debian=("python3-venv",),
     ),
     Toolchain("envsubst", "envsubst", ("envsubst",), debian=("gettext-base",)),
     Toolchain("iproute2", "ip and ss", ("ss",), debian=("iproute2",)),
     Toolchain(
-        *("c-compiler", "a C compiler and Python's headers", ("cc",)),
+        "c-compiler",
+        "a C compiler and Python's headers",
+        ("cc",),
         suits=(Path(sysconfig.get_path("include")) / "Python.h").is_file,
         debian=("gcc", "libc6-dev", "python3-dev"),
     ),
     Toolchain("h2load", "h2load", ("h2load",), debian=("nghttp2-client",)),
     Toolchain(
-        *("locust", "Locust"), suits=(TOOLS / "locust" / ".installed-from").is_file, wheel="locust"
+        "locust", "Locust", suits=(TOOLS / "locust" / ".installed-from").is_file, wheel="locust"
     ),
     Toolchain(
-        *("chromium", "Chromium, and the libatomic that Playwright's driver needs", ("chromium",)),
+        "chromium",
+        "Chromium, and the libatomic that Playwright's driver needs",
+        ("chromium",),
         suits=lambda: find_library("atomic") is not None,
         debian=("chromium", "libatomic1"),
     ),
     Toolchain(
-        *("buildah", "Buildah and mmdebstrap", ("buildah", "mmdebstrap")),
+        "buildah",
+        "Buildah and mmdebstrap",
+        ("buildah", "mmdebstrap"),
         debian=("buildah", "mmdebstrap"),
     ),
 )
