@@ -44,6 +44,7 @@ class _Supervisor:
         try:
             with self._changed:
                 self._changed.wait_for(lambda: not self._tasks)
+                self._closed = True  # whoever comes now asks the next supervisor
         finally:
             ADDRESS.unlink(missing_ok=True)
             with self._changed:
