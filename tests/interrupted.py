@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -97,6 +98,8 @@ def task(
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        for id in set(re.findall(r"\btext-\d{8}-\d{6}-\w{4}\b", running.output)):
+            (ROOT / "results" / f"{id}.json").unlink(missing_ok=True)  # of `just bench`
 
 
 def require_whole() -> None:

@@ -20,11 +20,12 @@ import pytest
 import spec
 from harness.copies.new import copy_server
 from harness.copies.readme import blocks
-from harness.servers.build import environment, toolchain
+from harness.servers.build import toolchain
 from harness.servers.catalog import Server, find_servers
 from harness.services import backing_services
 from harness.system.ports import accepts, free_port
 from harness.system.processes import spawn, stop, wait_until
+from harness.system.programs import environment
 from harness.toolchains.install import require
 from tests.tasks import run, sh
 

@@ -13,17 +13,11 @@ from harness.servers.manifest import Tool
 from harness.system.files import write_whole
 from harness.system.locks import locked
 from harness.system.processes import finish
-from harness.system.programs import run_program, search_path
+from harness.system.programs import environment, run_program
 from harness.toolchains.install import require
 from harness.toolchains.known import TOOLCHAINS, Toolchain
 
 _STAMP = ".built-from"
-
-
-def environment() -> dict[str, str]:
-    """The environment for builds and checks: this process's, with ``.tools`` on the path."""
-    own = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    return own | {"PATH": search_path()}
 
 
 def build(server: Server) -> None:

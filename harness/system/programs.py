@@ -23,6 +23,12 @@ def search_path() -> str:
     return os.pathsep.join([*map(str, own), os.environ.get("PATH", os.defpath), *_SYSTEM])
 
 
+def environment() -> dict[str, str]:
+    """The environment for programs: this process's, with ``.tools`` on the path."""
+    own = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    return own | {"PATH": search_path()}
+
+
 def find_program(name: str) -> str | None:
     """The path of a program; None if there is no such program."""
     return shutil.which(name, path=search_path())
@@ -38,7 +44,7 @@ def run_program(
     done = subprocess.run(
         [path, *command[1:]],
         cwd=folder,
-        env={**os.environ, "PATH": search_path(), **settings},
+        env=environment() | settings,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
