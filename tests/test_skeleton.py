@@ -11,7 +11,6 @@ from harness.errors import UsageError
 from harness.servers.catalog import find_servers
 from harness.servers.manifest import Build, Deployment, Manifest, load_manifest
 from harness.servers.settings import SETTINGS
-from tests.tasks import call
 
 pytestmark = pytest.mark.quick
 
@@ -62,22 +61,7 @@ def test_a_bad_place_is_refused(place: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_that_exists_is_overwritten(tmp_path: Path) -> None:
+def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
     write_skeleton("python/taken", tmp_path)
     with pytest.raises(UsageError, match="the name taken is taken by"):
         write_skeleton("node/taken", tmp_path)
-    folder = tmp_path / "python" / "mine"
-    folder.mkdir()
-    (folder / "file").touch()
-    with pytest.raises(UsageError, match="exists already"):
-        write_skeleton("python/mine", tmp_path)
-    assert [path.name for path in folder.iterdir()] == ["file"]
-
-
-@pytest.mark.parametrize(
-    "arguments", [(), ("tornado",), ("--skeleton", "python/a", "tornado"), ("--name", "a")]
-)
-def test_a_copy_and_a_skeleton_are_not_mixed(arguments: tuple[str, ...]) -> None:
-    done = call("new", *arguments)
-    assert done.returncode == 2
-    assert "--skeleton" in done.stderr
