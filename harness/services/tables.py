@@ -72,7 +72,8 @@ def _connection(url: str) -> Iterator[psycopg.Connection]:
         with psycopg.connect(url, connect_timeout=_PING) as connection:
             yield connection
     except psycopg.Error as error:
-        raise UsageError(f"DATABASE_URL: cannot use the database: {error}") from error
+        why = " ".join(str(error).split())  # libpq writes several lines
+        raise UsageError(f"DATABASE_URL: cannot use the database: {why}") from error
 
 
 def _database_name(url: str) -> str:
