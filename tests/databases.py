@@ -12,7 +12,7 @@ from psycopg import sql
 
 from harness.services.mongodb import MongoDB
 from harness.services.postgresql import PostgreSQL
-from harness.services.running import running as run
+from harness.services.process import running as run
 from harness.services.service import Service
 
 DATABASE, OWNER = "theirs", "someone"

@@ -33,7 +33,7 @@ from harness.services import (
     documents,
     lease,
     postgresql,
-    running,
+    process,
     tables,
 )
 from harness.services.lease import ADDRESS, LOCK
@@ -76,7 +76,7 @@ def supervisor() -> psutil.Process:
 
 def process_of(name: str) -> psutil.Process:
     """The first process of a service."""
-    program = {"mongodb": "mongod", "postgresql": "postgres", "upstream": "harness.upstream"}[name]
+    program = {"mongodb": "mongod", "postgresql": "postgres", "upstream": "harness.slow_api"}[name]
     (found,) = [one for one in supervisor().children() if program in " ".join(one.cmdline())]
     return found
 
@@ -114,9 +114,9 @@ def test_the_databases_require_the_password(held: Services) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs it as another user")
 @pytest.mark.usefixtures("held")
 def test_postgresql_has_no_group_of_root() -> None:
-    process = process_of("postgresql")
-    assert 0 not in (*process.uids(), *process.gids())
-    assert "\nGroups:\t \n" in Path(f"/proc/{process.pid}/status").read_text()
+    postmaster = process_of("postgresql")
+    assert 0 not in (*postmaster.uids(), *postmaster.gids())
+    assert "\nGroups:\t \n" in Path(f"/proc/{postmaster.pid}/status").read_text()
 
 
 def test_a_path_that_a_shell_would_expand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,8 +153,8 @@ def test_a_port_taken_during_the_start(tmp_path: Path, monkeypatch: pytest.Monke
     upstream = Upstream(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as other:
         ports = [free_port(), other.getsockname()[1]]
-        monkeypatch.setattr(running, "_choose_port", lambda _: ports.pop())
-        with running.running(upstream) as (_, port):
+        monkeypatch.setattr(process, "_choose_port", lambda _: ports.pop())
+        with process.running(upstream) as (_, port):
             assert upstream.is_ready(port)
             assert not ports
 
@@ -276,15 +276,15 @@ def test_a_service_that_does_not_answer_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = free_port()
-    monkeypatch.setattr(running, "START", 1.0)
-    monkeypatch.setattr(running, "_choose_port", lambda _: port)
+    monkeypatch.setattr(process, "START", 1.0)
+    monkeypatch.setattr(process, "_choose_port", lambda _: port)
     monkeypatch.setattr(Upstream, "is_ready", lambda *_: False)
     with (
         pytest.raises(TaskError, match="upstream does not answer within 1 s"),
-        running.running(Upstream(tmp_path)),
+        process.running(Upstream(tmp_path)),
     ):
         pass
-    assert not listeners(f"harness.upstream {port}")
+    assert not listeners(f"harness.slow_api {port}")
 
 
 @pytest.mark.usefixtures("idle")

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection, Listener, answer_challenge, d
 
 from harness.services import KINDS
 from harness.services.lease import ADDRESS
-from harness.services.running import recorded_port, running
+from harness.services.process import recorded_port, running
 from harness.services.service import Service
 from harness.system.files import write_whole
 from harness.system.processes import raise_limits

@@ -10,13 +10,13 @@ from harness.system.ports import answers
 
 
 class Upstream(Service):
-    """An instance of :mod:`harness.upstream`."""
+    """An instance of :mod:`harness.slow_api`."""
 
     name: ClassVar[str] = "upstream"
     setting: ClassVar[str] = "SLOW_API_URL"
 
     def command(self, port: int) -> list[str]:
-        return [sys.executable, "-m", "harness.upstream", str(port)]
+        return [sys.executable, "-m", "harness.slow_api", str(port)]
 
     @property
     def working_folder(self) -> Path:
