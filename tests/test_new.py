@@ -21,6 +21,10 @@ CONTRACT = {
     *("HOST", "PORT", "WORKERS", "THREADS", "MONGODB_URL", "MONGODB_POOL_SIZE"),
     *("DATABASE_URL", "DATABASE_POOL_SIZE", "FILES_DIR", "SLOW_API_URL"),
 }
+CODE = {
+    *(".py", ".ini", ".js", ".ts", ".rb", ".go", ".java", ".scala"),
+    *(".conf", ".properties", ".yaml", ".yml"),
+}
 SOURCED = "set -a; . ./.env; set +a"  # in the READMEs of servers that do not read .env themselves
 NO_DEFAULT = {"FILES_DIR", "SLOW_API_URL", "APPLICATION_SECRET", "LC_ALL", "ALLOWED_HOSTS"}
 
@@ -74,7 +78,7 @@ def test_the_settings_of_a_copy_are_those_that_its_server_reads(server: Server) 
     code = "\n".join(
         path.read_text()
         for path in source_files(server.folder)
-        if path.suffix in (".py", ".ini", ".js", ".rb", ".go", ".yml", ".scala", ".conf")
+        if path.suffix in CODE
         and not {"test", "tests", "spec"} & set(path.relative_to(server.folder).parts)
     )
     # FastAPI's settings have names in lower case.
