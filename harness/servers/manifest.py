@@ -1,10 +1,13 @@
 """The manifest, ``server.toml``, which describes a server."""
 
+import re
 import tomllib
 from pathlib import Path
+from string import Formatter
 from typing import Annotated, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Discriminator,
@@ -16,10 +19,19 @@ from pydantic import (
 )
 
 import spec
-from harness.errors import UsageError
-from harness.validation import describe
+from harness.errors import UsageError, describe
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+WORD = r"[a-z0-9]+(-[a-z0-9]+)*"
+PLACEHOLDERS = ("host", "port", "workers", "threads", "config")
+
+
+def _require_word(text: str) -> str:
+    if not re.fullmatch(WORD, text, re.ASCII):
+        raise ValueError("should be lower-case letters and digits, words joined by -")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_require_word)]
 Text = Annotated[str, StringConstraints(min_length=1)]
 Command = Annotated[list[Text], Field(min_length=1)]
 Part = spec.Part
@@ -32,12 +44,9 @@ class _Model(BaseModel):
 class Tool(_Model):
     """A program that the machine must have, and that no task can install."""
 
-    name: Text
-    """Its name, with the accepted versions."""
-    check: Command
-    """A command that exits with status 0 if an accepted version is installed."""
-    install: Text
-    """How to install it, in one line."""
+    name: Text  # Its name, with the accepted versions
+    check: Command  # A command that exits with status 0 if an accepted version is installed
+    install: Text  # How to install it, in one line
 
 
 Need = Annotated[
@@ -52,12 +61,11 @@ Need = Annotated[
 class Build(_Model):
     """How a server is built, in its folder."""
 
+    # Argument lists, run one after the other; never through a shell
     run: list[Command] = Field(min_length=1)
-    """Argument lists, run one after the other; never through a shell."""
+    # Files and folders; the build is skipped while their bytes are unchanged
     inputs: list[Text] = Field(min_length=1)
-    """Files and folders; the build is skipped while their bytes are unchanged."""
-    output: Text
-    """The folder that the build creates; without it, the server is built again."""
+    output: Text  # The folder that the build creates; without it, the server is built again
 
 
 class Deployment(_Model):
@@ -65,30 +73,29 @@ class Deployment(_Model):
 
     name: Name
     model: Literal["event loop", "threads", "processes", "greenlets", "actors", "goroutines"]
+    # An argument list; ``{host}``, ``{port}``, ``{workers}`` and ``{threads}`` are filled in
     run: Command
-    """An argument list; ``{host}``, ``{port}``, ``{workers}`` and ``{threads}`` are filled in."""
+    # A template whose ``${NAMES}`` are replaced by settings; ``{config}`` is the result
     config: Text | None = None
-    """A template whose ``${NAMES}`` are replaced by settings; ``{config}`` is the result."""
-    concurrent: bool = True
-    """Whether others are served during a slow request, with ``WORKERS=1``."""
-    supervised: bool = False
-    """Whether a killed worker is replaced."""
-    keep_alive: bool = True
-    """False if the stack closes the connection after each response."""
-    chunked: bool = True
-    """False if the stack decodes no chunked request bodies."""
-    workers: bool = True
-    """False if the framework documents no way to run several worker processes."""
-    all_cores: bool = False
-    """Whether one process uses all cores."""
-    sql_pool: bool = True
-    """False if each request opens a SQL connection of its own."""
-    warmup: Annotated[float, Field(ge=0)] = 1.0
-    """Seconds of load before it reaches full speed."""
-    copied: bool = True
-    """False if copies leave it out, with the files that only it needs."""
-    files: list[Text] = []
-    """These files."""
+    concurrent: bool = True  # Whether others are served during a slow request, with ``WORKERS=1``
+    supervised: bool = False  # Whether a killed worker is replaced
+    keep_alive: bool = True  # False if the stack closes the connection after each response
+    chunked: bool = True  # False if the stack decodes no chunked request bodies
+    workers: bool = True  # False if the framework documents no way to run several worker processes
+    all_cores: bool = False  # Whether one process uses all cores
+    sql_pool: bool = True  # False if each request opens a SQL connection of its own
+    warmup: Annotated[float, Field(ge=0)] = 1.0  # Seconds of load before it reaches full speed
+    copied: bool = True  # False if copies leave it out, with the files that only it needs
+    files: list[Text] = []  # These files
+
+    @model_validator(mode="after")
+    def _placeholders_are_known(self) -> "Deployment":
+        known = [name for name in PLACEHOLDERS if name != "config" or self.config]
+        for argument in self.run:
+            for _, name, _, _ in Formatter().parse(argument):
+                if name is not None and name not in known:
+                    raise ValueError(f"run: {{{name}}} is none of {{{'}, {'.join(known)}}}")
+        return self
 
 
 class Manifest(_Model):
@@ -98,19 +105,17 @@ class Manifest(_Model):
     language: Name
     framework: Text
     homepage: Annotated[str, StringConstraints(pattern=r"^https://")]
-    mongodb: Text | None = None
-    """The MongoDB driver, as its ecosystem names it."""
-    sql: Text | None = None
-    """The PostgreSQL driver, as its ecosystem names it."""
+    mongodb: Text | None = None  # The MongoDB driver, as its ecosystem names it
+    sql: Text | None = None  # The PostgreSQL driver, as its ecosystem names it
+    # The parts of the contract that it serves; all of them by default
     parts: list[Part] | None = None
-    """The parts of the contract that it serves; all of them by default."""
+    # Prerequisites: toolchains (:mod:`harness.toolchains.install`), or a :class:`Tool`
     needs: list[Need] = []
-    """Prerequisites: toolchains (:mod:`harness.toolchains`), or a :class:`Tool`."""
+    # Environment variables passed on from the caller, besides the contract's settings
     passes: list[Text] = []
-    """Environment variables passed on from the caller, besides the contract's settings."""
     build: Build | None = None
+    # Its own linters and tests, run in its folder by ``just check`` once it is built
     checks: list[Command] = []
-    """Its own linters and tests, run in its folder by ``just check`` once it is built."""
     deployment: list[Deployment] = Field(min_length=1)
 
     @model_validator(mode="after")

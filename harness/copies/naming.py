@@ -4,30 +4,20 @@ import json
 import re
 from pathlib import Path
 
-from harness.catalog import NAME, Server
 from harness.errors import UsageError
+from harness.servers.catalog import NAME, Server
+from harness.servers.manifest import WORD
 
-_NAMES = {
-    "node": (
-        r"(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]{0,213}",
-        "npm takes lower-case letters, digits and - . _ ~, at most 214, not starting with . or _",
-    ),
-    "scala": (
-        r"[a-z0-9]+(-[a-z0-9]+)*",
-        "sbt also names the program so: use lower-case letters and digits, words joined by -",
-    ),
-}
-_OTHER_NAMES = (
-    r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?",
-    "use letters, digits and - . _, starting and ending with a letter or digit",
-)
+_LONGEST = 214  # npm's limit
 
 
 def check_name(server: Server, name: str) -> None:
-    """Refuse a name that is invalid in the server's language."""
-    pattern, rule = _NAMES.get(server.manifest.language, _OTHER_NAMES)
-    if not re.fullmatch(pattern, name, re.ASCII):
-        raise UsageError(f"{name!r} cannot be the name of a copy of {server.name}: {rule}")
+    """Refuse a name that a language cannot take; what all of them take is allowed."""
+    if not re.fullmatch(WORD, name, re.ASCII) or len(name) > _LONGEST:
+        raise UsageError(
+            f"{name!r} cannot be the name of a copy: use lower-case letters and digits, words "
+            f"joined by -, at most {_LONGEST}"
+        )
     if server.manifest.language == "node" and name in _node_dependencies(server.folder):
         raise UsageError(f"{name!r} cannot be the name: it is a package that {server.name} uses")
 

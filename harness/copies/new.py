@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import spec
-from harness import readme
-from harness.catalog import NAME, Server
+from harness.copies import readme
+from harness.copies.naming import check_name, rename
 from harness.errors import TaskError, UsageError
-from harness.naming import check_name, rename
 from harness.paths import ROOT
-from harness.sources import source_files
+from harness.servers.catalog import NAME, Server
+from harness.servers.source import source_files
 
+# Files that copies get besides the fixtures and the server's own files
 TEMPLATE = Path(__file__).parent / "template"
-"""Files that copies get besides the fixtures and the server's own files."""
 
 FIXTURES = spec.FILES.parent
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path
 
-from harness.errors import UsageError
-from harness.hints import did_you_mean
-from harness.manifest import Deployment, Manifest, load_manifest
+from harness.errors import UsageError, did_you_mean
 from harness.paths import CALLER, ROOT
+from harness.servers.manifest import Deployment, Manifest, load_manifest
 
-NAME = "server.toml"
-"""A manifest's file name."""
+NAME = "server.toml"  # A manifest's file name
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def find_targets(names: Collection[str], root: Path = ROOT) -> list[Target]:
 def find_target(name: str, root: Path = ROOT) -> Target:
     """The named deployment, or the first deployment of the named server."""
     if name == "all":
-        raise UsageError("give one server, not all: `just list` shows them")
+        raise UsageError("give one server, not all: `./just list` shows them")
     return _matching(name, root)[0]
 
 
@@ -121,7 +119,7 @@ def _matching(name: str, root: Path) -> list[Target]:
     if re.fullmatch(r"[\w.-]+:\d+/?", name):
         raise UsageError(f"there is no server {name!r}: did you mean http://{name}?")
     known = [*(one.name for one in servers), *(target.name for target in every)]
-    hint = did_you_mean(name, known, "`just list` shows them")
+    hint = did_you_mean(name, known, "`./just list` shows them")
     raise UsageError(f"there is no server {name!r}: {hint}")
 
 

@@ -1,17 +1,15 @@
 """The versions of servers' runtimes and dependencies."""
 
 import json
-import os
 import re
-import subprocess
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.catalog import Server
-from harness.manifest import Tool
-from harness.programs import parse_version, run_program, search_path, version_of
+from harness.servers.catalog import Server
+from harness.servers.manifest import Tool
+from harness.system.programs import parse_version, run_program, version_of
 
 _RUNTIMES = {
     "python": ("python3", "--version"),
@@ -22,8 +20,7 @@ _RUNTIMES = {
     "nginx": ("nginx", "-v"),
 }
 
-Reader = Callable[[Path], dict[str, str]]
-"""Reads versions from the files of a server's folder."""
+Reader = Callable[[Path], dict[str, str]]  # Reads versions from the files of a server's folder
 
 
 def runtime(server: Server) -> dict[str, str]:
@@ -40,17 +37,17 @@ def runtime(server: Server) -> dict[str, str]:
 
 def packages(server: Server) -> dict[str, str]:
     """All packages that answer for a server, direct or not; empty without a lock."""
-    return _read(_PACKAGES, server)
+    return _read(server, 0)
 
 
 def dependencies(server: Server) -> dict[str, str]:
     """Direct dependencies with their locked versions; empty without a lock."""
-    return _read(_DEPENDENCIES, server)
+    return _read(server, 1)
 
 
-def _read(readers: Mapping[str, Reader], server: Server) -> dict[str, str]:
+def _read(server: Server, which: int) -> dict[str, str]:
     try:
-        return readers[server.manifest.language](server.folder)
+        return _READERS[server.manifest.language][which](server.folder)
     except (KeyError, FileNotFoundError, ValueError):
         return {}
 
@@ -98,17 +95,10 @@ def _direct_scala(folder: Path) -> dict[str, str]:
 
 
 def _ruby(folder: Path) -> dict[str, str]:
-    done = subprocess.run(
-        ["bundle", "list", "--without-group", "development"],
-        cwd=folder,
-        env=os.environ
-        | {"PATH": search_path(), "BUNDLE_GEMFILE": str(folder / "gemfiles" / "debian.gemfile")},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return dict(re.findall(r"^\s+\* (\S+) \(([^)\s]+)", done.stdout, re.M))
+    command = ("bundle", "list", "--without-group", "development")
+    gemfile = str(folder / "gemfiles" / "debian.gemfile")
+    output = run_program(command, folder, BUNDLE_GEMFILE=gemfile)[1]
+    return dict(re.findall(r"^\s+\* (\S+) \(([^)\s]+)", output, re.M))
 
 
 def _direct_go(folder: Path) -> dict[str, str]:
@@ -121,11 +111,10 @@ def _go(folder: Path) -> dict[str, str]:
     return dict(re.findall(r"^\s(\S+) v(\S+)", lines, re.M))
 
 
-_PACKAGES = {"python": _python, "node": _node, "scala": _scala, "ruby": _ruby, "go": _go}
-_DEPENDENCIES = {
-    "python": _direct_python,
-    "node": _direct_node,
-    "scala": _direct_scala,
-    "ruby": _ruby,
-    "go": _direct_go,
+_READERS: dict[str, tuple[Reader, Reader]] = {  # of all packages, of direct ones
+    "python": (_python, _direct_python),
+    "node": (_node, _direct_node),
+    "scala": (_scala, _direct_scala),
+    "ruby": (_ruby, _ruby),
+    "go": (_go, _direct_go),
 }

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.locks import is_locked, locked
 from harness.paths import RUN
+from harness.system.locks import is_locked, locked
 
+_LOCK = RUN / "locks" / "scratch"
 _held: set[Path] = set()
 
 
@@ -16,8 +17,9 @@ _held: set[Path] = set()
 def scratch(purpose: str) -> Iterator[Path]:
     """A new folder below ``.run/PURPOSE``, removed at the end of the block."""
     place = RUN / purpose
-    with _cleared(place):
-        place.mkdir(parents=True, exist_ok=True)
+    place.mkdir(parents=True, exist_ok=True)
+    remove_abandoned()
+    with locked(_LOCK):
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=place))
         held = locked(folder / ".lock")
         held.__enter__()
@@ -25,8 +27,8 @@ def scratch(purpose: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        held.__exit__(None, None, None)
         shutil.rmtree(folder, ignore_errors=True)
+        held.__exit__(None, None, None)
         _held.discard(folder)
 
 
@@ -38,23 +40,7 @@ def remove_scratch() -> None:
 
 def remove_abandoned() -> None:
     """Remove the folders of all runs that a crash ended."""
-    for place in {folder.parent for folder in RUN.glob("*/run-*")}:
-        with _cleared(place):
-            pass
-
-
-@contextmanager
-def _cleared(place: Path) -> Iterator[None]:
-    """Hold a place's lock, without the folders that a crash left behind there."""
-    with locked(RUN / "locks" / place.name):
-        for old in place.glob("run-*"):
-            if _is_abandoned(old):
-                shutil.rmtree(old, ignore_errors=True)
-        yield
-
-
-def _is_abandoned(folder: Path) -> bool:
-    try:
-        return not is_locked(folder / ".lock")
-    except FileNotFoundError:  # its run has just removed it
-        return False
+    with locked(_LOCK):
+        for folder in RUN.glob("*/run-*"):
+            if not is_locked(folder / ".lock"):
+                shutil.rmtree(folder, ignore_errors=True)

@@ -9,12 +9,12 @@ import time
 
 from harness.errors import UsageError
 
+# Ports below the ephemeral ones (ip_local_port_range starts at 32768)
 _LISTENERS = range(20_000, 32_000)
-"""Ports below the ephemeral ones (ip_local_port_range starts at 32768)."""
 
+# Random start, so that two processes rarely get the same port. ``random`` itself will not do:
+# Hypothesis seeds it with the same value in every process.
 _offsets = itertools.count(random.SystemRandom().randrange(len(_LISTENERS)))
-"""Random start, so that two processes rarely get the same port. ``random`` itself will not do:
-Hypothesis seeds it with the same value in every process."""
 
 _ATTEMPTS = 6
 
@@ -36,6 +36,8 @@ def require_free(host: str, port: int) -> None:
     for attempt in range(_ATTEMPTS, 0, -1):
         try:
             return _try_to_bind(host, port)
+        except socket.gaierror as error:
+            raise UsageError(f"HOST: {host} is no address of this machine") from error
         except OSError as error:
             if attempt == 1:
                 raise UsageError(

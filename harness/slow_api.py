@@ -14,8 +14,8 @@ from aiohttp import web
 
 import spec
 
+# Answer with 500, a redirect, text that is not JSON, an array, a truncated body; or never
 FAULTS = ("status", "redirect", "text", "array", "truncated", "hang")
-"""Answer with 500, a redirect, text that is not JSON, an array, a truncated body; or never."""
 
 
 @dataclass

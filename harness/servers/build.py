@@ -5,28 +5,24 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 
-from harness.catalog import Server
 from harness.console import say
 from harness.errors import TaskError, UsageError
-from harness.locks import locked
 from harness.paths import RUN
-from harness.processes import finish
-from harness.programs import search_path
-from harness.toolchains import require
-from harness.writing import write_whole
+from harness.servers.catalog import Server
+from harness.servers.manifest import Tool
+from harness.system.files import write_whole
+from harness.system.locks import locked
+from harness.system.processes import finish
+from harness.system.programs import environment, run_program
+from harness.toolchains.install import require
+from harness.toolchains.known import TOOLCHAINS, Toolchain
 
 _STAMP = ".built-from"
 
 
-def environment() -> dict[str, str]:
-    """The environment for builds and checks: this process's, with ``.tools`` on the path."""
-    own = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    return own | {"PATH": search_path()}
-
-
 def build(server: Server) -> None:
     """Install the server's toolchains, and build it unless it is up to date."""
-    require(server.manifest.needs)
+    require(map(toolchain, server.manifest.needs))
     recipe = server.manifest.build
     if recipe is None:
         return
@@ -54,6 +50,15 @@ def build(server: Server) -> None:
         write_whole(stamp, f"{wanted}\n{place}")
 
 
+def toolchain(need: str | Tool) -> Toolchain:
+    """The toolchain that a manifest names, or the one that it describes itself."""
+    if isinstance(need, str):
+        return TOOLCHAINS[need]
+    return Toolchain(
+        need.name, need.name, suits=lambda: run_program(need.check)[0] == 0, by_hand=need.install
+    )
+
+
 def run_in(
     server: Server,
     command: list[str],
@@ -67,7 +72,7 @@ def run_in(
         status, output = finish(command, cwd=server.folder, env=env, keep_open=keep_open)
     except UsageError as error:
         raise UsageError(
-            f"{server.name} needs {command[0]}, which is missing: run `just doctor`"
+            f"{server.name} needs {command[0]}, which is missing: run `./just doctor`"
         ) from error
     if status:
         raise TaskError(

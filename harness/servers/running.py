@@ -8,21 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import psutil
-
-from harness.build import build
-from harness.catalog import Target
 from harness.console import say
 from harness.errors import TaskError, UsageError
-from harness.ports import answers, http_url, require_free
-from harness.processes import ending, spawn, stop, wait_until
-from harness.scratch import scratch
-from harness.settings import DEFAULTS, environment, parse_port
+from harness.servers.build import build
+from harness.servers.catalog import Target
+from harness.servers.manifest import PLACEHOLDERS
+from harness.servers.settings import environment, parse_port
+from harness.system.ports import answers, http_url, require_free
+from harness.system.processes import ending, spawn, stop, wait_until
+from harness.system.scratch import scratch
 
-START = 180.0
-"""Seconds that a server may take to start."""
-_SILENT = 5.0
-"""Seconds of these that pass without a word."""
+START = 180.0  # Seconds that a server may take to start
+_SILENT = 5.0  # Seconds of these that pass without a word
 
 
 @dataclass(frozen=True)
@@ -33,8 +30,7 @@ class Running:
     process: subprocess.Popen[bytes]
     host: str
     port: int
-    environment: Mapping[str, str]
-    """Its whole environment."""
+    environment: Mapping[str, str]  # Its whole environment
 
     @property
     def url(self) -> str:
@@ -58,10 +54,11 @@ def running(
     """
     build(target.server)
     with scratch("servers") as folder:
-        env = environment(target, {**settings, "SCRATCH": str(folder)})
+        settings = {**settings, "SCRATCH": str(folder)}
+        env = environment(target, settings)
         host, port = env["HOST"], parse_port(env["PORT"])
         require_free(host, port)
-        process = _launch(target, env, output)
+        process = launch(target, settings, output=output)
         try:
 
             def settled() -> bool:
@@ -76,8 +73,8 @@ def running(
                 raise TaskError(f"{target.name} ended during startup: {status}{_tail(output)}")
             if not in_time:
                 raise TaskError(
-                    f"{target.name} did not answer /index on port {port} within {start:.0f} s"
-                    f"{_elsewhere(process.pid, port)}{_tail(output)}"
+                    f"{target.name} did not answer /index on port {port} within {start:.0f} s: "
+                    f"does it listen on the port of the setting PORT?{_tail(output)}"
                 )
             yield Running(target, process, host, port, env)
         finally:
@@ -91,31 +88,24 @@ def launch(
 
     A deployment with a ``config`` needs the setting ``SCRATCH``, the folder to write it to.
     """
-    return _launch(target, environment(target, settings), output)
-
-
-def _launch(
-    target: Target, env: Mapping[str, str], output: IO[str] | int | None
-) -> subprocess.Popen[bytes]:
+    env = environment(target, settings)
     return spawn(_command(target, env), cwd=target.server.folder, env=env, output=output)
 
 
 def _command(target: Target, env: Mapping[str, str]) -> list[str]:
     deployment, folder = target.deployment, target.server.folder
-    values = {name.lower(): env[name] for name in DEFAULTS}
-    try:
-        if deployment.config:
+    values = {name: env.get(name.upper(), "") for name in PLACEHOLDERS}
+    if deployment.config:
+        config = Path(env["SCRATCH"]) / deployment.config
+        try:
             template = (folder / deployment.config).read_text()
-            filled = re.sub(r"\$\{([A-Z_]+)\}", lambda name: _plain(name[1], env), template)
-            path = Path(env["SCRATCH"]) / deployment.config
-            path.write_text(filled)
-            values["config"] = str(path)
-        return [argument.format_map(values) for argument in deployment.run]
-    except (KeyError, ValueError, IndexError, OSError) as error:
-        raise UsageError(
-            f"{folder / 'server.toml'}: deployment {deployment.name}: run and config: {error!r}; "
-            f"the placeholders are {', '.join(f'{{{name}}}' for name in values)}"
-        ) from error
+            config.write_text(
+                re.sub(r"\$\{([A-Z_]+)\}", lambda name: _plain(name[1], env), template)
+            )
+        except (KeyError, OSError) as error:
+            raise UsageError(f"{folder / 'server.toml'}: config: {error}") from error
+        values["config"] = str(config)
+    return [argument.format_map(values) for argument in deployment.run]
 
 
 def _plain(name: str, env: Mapping[str, str]) -> str:
@@ -127,19 +117,6 @@ def _plain(name: str, env: Mapping[str, str]) -> str:
             "use a path without spaces and quotes"
         )
     return value
-
-
-def _elsewhere(pid: int, port: int) -> str:
-    """A hint if the server listens on other ports."""
-    try:
-        tree = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-        sockets = [socket for one in tree for socket in one.net_connections("tcp")]
-    except psutil.Error:
-        return ""
-    ports = {one.laddr.port for one in sockets if one.status == psutil.CONN_LISTEN}
-    if port in ports or not ports:
-        return ""
-    return f"; it listens on {', '.join(map(str, sorted(ports)))}: it must use the setting PORT"
 
 
 def _tail(output: IO[str] | int | None) -> str:

