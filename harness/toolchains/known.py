@@ -81,7 +81,7 @@ _ALL = (
     Toolchain(
         "ruby",
         "Ruby 3.1 or later with Bundler",
-        ("ruby", "bundle", "thin", "rubocop"),
+        ("ruby", "bundle", "thin", "puma", "rubocop"),
         suits=_has_ruby,
         debian=_RUBY,
     ),
