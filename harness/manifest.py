@@ -64,7 +64,9 @@ class Deployment(_Model):
     """One way to run a server."""
 
     name: Name
-    model: Literal["event loop", "threads", "processes", "greenlets", "actors", "goroutines"]
+    model: Literal[
+        "event loop", "threads", "processes", "greenlets", "actors", "goroutines", "fibers"
+    ]
     run: Command
     """An argument list; ``{host}``, ``{port}``, ``{workers}`` and ``{threads}`` are filled in."""
     config: Text | None = None
