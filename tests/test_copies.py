@@ -33,12 +33,12 @@ pytestmark = pytest.mark.timeout(1200)
 _README_NEEDS = {"python": ["venv"], "go": ["c-compiler"], "nginx": ["envsubst"]}
 """Toolchains of which the READMEs' own commands make use, by language."""
 
-SERVERS = sorted(find_servers().values(), key=lambda server: server.name != "play")
-"""The slowest comes first."""
+SERVERS = sorted(find_servers().values(), key=lambda server: server.manifest.language != "scala")
+"""The slowest come first."""
 
 REAL_PIP = "aiohttp"
 PROVED = {"aiohttp", "eventmachine", "express", "net-http", "nginx"}
-"""One server of each language except Play, whose checks take as long as all others together."""
+"""One server of each language except Scala, whose checks take as long as all others together."""
 
 LOADING = "set -a; . ./.env; set +a"
 """With what shells load ``.env`` for servers that do not read it."""

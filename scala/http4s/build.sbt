@@ -20,6 +20,7 @@ lazy val root = (project in file("."))
       "org.typelevel" %% "log4cats-slf4j" % "2.8.0",
       "org.typelevel" %% "munit-cats-effect" % "2.1.0" % Test
     ),
+    Test / fork := true,
     Compile / doc / sources := Seq.empty,
     bashScriptExtraDefines += "export LC_ALL=C.UTF-8"
   )

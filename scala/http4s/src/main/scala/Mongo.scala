@@ -6,7 +6,6 @@ import scala.concurrent.duration.*
 
 import cats.effect.{IO, Resource}
 import cats.syntax.all.*
-import com.mongodb.MongoGridFSException
 import fs2.{Chunk, Stream}
 import fs2.interop.reactivestreams.*
 import io.circe.{Json, jawn}
@@ -35,14 +34,11 @@ final class Mongo(database: MongoDatabase):
 
   def file(name: String): IO[Option[Mongo.File]] =
     val download = bucket.downloadToObservable(name)
-    IO.fromFuture(IO(download.gridFSFile().head()))
-      .map { file =>
-        val contentType =
-          Option(file.getMetadata).flatMap(data => Option(data.getString("contentType")))
-        val content = download.toStreamBuffered[IO](1).map(Chunk.byteBuffer).unchunks
-        Mongo.File(contentType, file.getLength, content).some
-      }
-      .recover { case _: MongoGridFSException => None }
+    IO.fromFuture(IO(download.gridFSFile().headOption())).map(_.map { file =>
+      val contentType = Option(file.getMetadata).flatMap(data => Option(data.getString("contentType")))
+      val content = download.toStreamBuffered[IO](1).map(Chunk.byteBuffer).unchunks
+      Mongo.File(contentType, file.getLength, content)
+    })
 
   private def first(found: FindObservable[Document]): IO[Option[Json]] =
     IO.fromFuture(IO(found.first().headOption()))
@@ -62,7 +58,7 @@ object Mongo:
       .build()
     Resource
       .fromAutoCloseable(IO(MongoClient(options)))
-      .map(client => Mongo(client.getDatabase(settings.mongodb.getDatabase)))
+      .map(client => Mongo(client.getDatabase(Option(settings.mongodb.getDatabase).getOrElse("refservers"))))
 
   private val json = JsonWriterSettings
     .builder()

@@ -12,7 +12,8 @@ import io.github.iltotore.iron.circe.given
 import io.github.iltotore.iron.constraint.all.*
 import org.bson.types.ObjectId
 import org.http4s.*
-import org.http4s.circe.CirceEntityCodec.*
+import org.http4s.circe.*
+import org.http4s.circe.CirceEntityDecoder.*
 import org.http4s.dsl.io.*
 import org.http4s.headers.{`Content-Length`, Location}
 import org.http4s.implicits.*
@@ -47,15 +48,15 @@ final class Routes(settings: Settings, mongo: Mongo, agents: Agents, upstream: U
 
     case request @ POST -> Root / "notes" =>
       for
-        body <- request.as[NewNote]
+        body <- EntityDecoder[IO, NewNote].decode(request, strict = true).rethrowT
         note = Note(ObjectId(), body.title, body.text)
         _ <- mongo.insert(note)
-        response <- Created(note, Location(uri"/notes" / note._id.toHexString))
+        response <- Created(note.asJson, Location(uri"/notes" / note._id.toHexString))
       yield response
 
     case GET -> Root / "notes" / NoteId(id) => mongo.note(id).flatMap(found)
 
-    case GET -> Root / "agents" => agents.all.flatMap(Ok(_))
+    case GET -> Root / "agents" => agents.all.flatMap(agents => Ok(agents.asJson))
 
     case request @ GET -> "files" /: _ => files(request).getOrElse(Problem(Status.NotFound))
 
