@@ -34,11 +34,12 @@ final class Mongo(database: MongoDatabase):
 
   def file(name: String): IO[Option[Mongo.File]] =
     val download = bucket.downloadToObservable(name)
-    IO.fromFuture(IO(download.gridFSFile().headOption())).map(_.map { file =>
-      val contentType = Option(file.getMetadata).flatMap(data => Option(data.getString("contentType")))
-      val content = download.toStreamBuffered[IO](1).map(Chunk.byteBuffer).unchunks
-      Mongo.File(contentType, file.getLength, content)
-    })
+    IO.fromFuture(IO(download.gridFSFile().headOption()))
+      .map(_.map { file =>
+        val contentType = Option(file.getMetadata).flatMap(data => Option(data.getString("contentType")))
+        val content = download.toStreamBuffered[IO](1).map(Chunk.byteBuffer).unchunks
+        Mongo.File(contentType, file.getLength, content)
+      })
 
   private def first(found: FindObservable[Document]): IO[Option[Json]] =
     IO.fromFuture(IO(found.first().headOption()))

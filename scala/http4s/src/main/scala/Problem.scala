@@ -57,8 +57,8 @@ object Problem:
   /** Whether a database cannot be reached, is stopping, has no connection left, or is late. */
   private def isAway(error: Throwable): Boolean = error match
     case _: MongoSocketException | _: MongoTimeoutException | _: MongoExecutionTimeoutException |
-        _: MongoConnectionPoolClearedException | _: MongoNodeIsRecoveringException |
-        _: MongoNotPrimaryException | _: MongoInterruptedException =>
+        _: MongoConnectionPoolClearedException | _: MongoNodeIsRecoveringException | _: MongoNotPrimaryException |
+        _: MongoInterruptedException =>
       true
     case _: TimeoutException | _: SQLTransientConnectionException => true
     case error: SQLException => Option(error.getSQLState).exists(_.matches("08...|53300|57P0."))

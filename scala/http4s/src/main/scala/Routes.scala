@@ -93,8 +93,7 @@ object Routes:
   ): QueryParamDecoder[A :| C] =
     QueryParamDecoder[A].emap(_.refineEither[C].leftMap(ParseFailure(_, "")))
 
-  private object Doc
-      extends OptionalValidatingQueryParamDecoderMatcher[String :| Match["small|big"]]("doc")
+  private object Doc extends OptionalValidatingQueryParamDecoderMatcher[String :| Match["small|big"]]("doc")
   private object Calls extends OptionalValidatingQueryParamDecoderMatcher[Bounded[1, 50]]("calls")
   private object SleepMs extends OptionalValidatingQueryParamDecoderMatcher[Bounded[0, 30000]]("ms")
   private object SlowMs extends OptionalValidatingQueryParamDecoderMatcher[Bounded[0, 5000]]("ms")

@@ -37,8 +37,7 @@ final class Upstream(client: Client[IO], url: Uri):
 
 object Upstream:
 
-  final case class Failure(status: Status, cause: Throwable)
-      extends Exception(cause.toString, cause)
+  final case class Failure(status: Status, cause: Throwable) extends Exception(cause.toString, cause)
 
   def resource(settings: Settings): Resource[IO, Upstream] =
     EmberClientBuilder

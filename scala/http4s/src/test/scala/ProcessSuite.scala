@@ -110,20 +110,22 @@ class ProcessSuite extends CatsEffectSuite:
   }
 
   test("tells of what stays silent, and logs why once") {
-    (listen, client).flatMapN { (silent, client) =>
-      val address = s"127.0.0.1:${silent.getLocalPort}"
-      serve("DATABASE_URL" -> s"postgresql://me:secret@$address/x", "SLOW_API_URL" -> s"http://$address/")
-        .map(running => (client, running))
-    }.use { case (client, (running, port)) =>
-      for
-        took <- client.statusFromUri(uri(port, "/agents")).assertEquals(Status.ServiceUnavailable).timed
-        _ = assert(took._1 < 8.seconds)
-        late = client.statusFromUri(uri(port, "/slow_api?calls=3&ms=0"))
-        _ <- late.assertEquals(Status.GatewayTimeout)
-        _ = assertEquals(running.errors, 2, running.output)
-        _ = assert(!running.output.contains("secret"))
-      yield ()
-    }
+    (listen, client)
+      .flatMapN { (silent, client) =>
+        val address = s"127.0.0.1:${silent.getLocalPort}"
+        serve("DATABASE_URL" -> s"postgresql://me:secret@$address/x", "SLOW_API_URL" -> s"http://$address/")
+          .map(running => (client, running))
+      }
+      .use { case (client, (running, port)) =>
+        for
+          took <- client.statusFromUri(uri(port, "/agents")).assertEquals(Status.ServiceUnavailable).timed
+          _ = assert(took._1 < 8.seconds)
+          late = client.statusFromUri(uri(port, "/slow_api?calls=3&ms=0"))
+          _ <- late.assertEquals(Status.GatewayTimeout)
+          _ = assertEquals(running.errors, 2, running.output)
+          _ = assert(!running.output.contains("secret"))
+        yield ()
+      }
   }
 
   test("serves no paths that leave the folder, stores notes, cuts files, and ends at SIGTERM") {
@@ -151,7 +153,7 @@ class ProcessSuite extends CatsEffectSuite:
         response.as[String].tupleRight(response.headers.get[Location].get.uri)
       }
       _ <- client.expect[String](uri(port, created._2.renderString)).assertEquals(created._1)
-      _ <- client.status(post(s"""{"title":"$title"}""")).assertEquals(Status.UnprocessableEntity)
+      _ <- client.status(post(s"""{"title":"$title"}""")).assertEquals(Status.UnprocessableContent)
       deletion = database.getCollection("notes").deleteMany(Document("title" -> title))
       _ <- IO.fromFuture(IO(deletion.head())).map(_.getDeletedCount).assertEquals(1L)
     yield ()

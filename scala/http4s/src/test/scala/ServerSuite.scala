@@ -94,7 +94,7 @@ class ServerSuite extends CatsEffectSuite:
     for
       before <- count
       _ <- List("", "{", "{}{}").traverse_(body => isProblem(post(body), Status.BadRequest))
-      _ <- noNotes.traverse_(body => isProblem(post(body), Status.UnprocessableEntity))
+      _ <- noNotes.traverse_(body => isProblem(post(body), Status.UnprocessableContent))
       _ <- isProblem(post(s"""{"title":"a","text":"${"a" * (1 << 20)}"}"""), Status.PayloadTooLarge)
       _ <- isProblem(post("""{"title":"a","text":""}""", MediaType.text.plain), Status.UnsupportedMediaType)
       _ <- count.assertEquals(before)
