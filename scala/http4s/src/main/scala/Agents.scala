@@ -1,5 +1,7 @@
 package app
 
+import scala.concurrent.duration.*
+
 import cats.effect.{IO, Resource}
 import com.zaxxer.hikari.HikariConfig
 import doobie.*
@@ -7,8 +9,6 @@ import doobie.hikari.HikariTransactor
 import doobie.implicits.*
 import io.circe.Encoder
 import io.circe.derivation.{Configuration, ConfiguredEncoder}
-
-import scala.concurrent.duration.*
 
 final case class Agent(
     number: String,

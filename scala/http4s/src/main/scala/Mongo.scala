@@ -17,14 +17,12 @@ import org.mongodb.scala.model.Filters.equal
 
 final class Mongo(database: MongoDatabase):
 
-  // The driver's timeout is for an operation with all that it waits for, but of a file for its
-  // whole download
+  // The driver's timeout is for an operation with all that it waits for, and for the whole download of a file
   private val timed = database.withTimeout(4.seconds)
   private val notes = timed.getCollection("notes")
   private val bucket = GridFSBucket(database)
 
-  def article(slug: String): IO[Option[Json]] =
-    first(timed.getCollection("articles").find(equal("slug", slug)))
+  def article(slug: String): IO[Option[Json]] = first(timed.getCollection("articles").find(equal("slug", slug)))
 
   def note(id: ObjectId): IO[Option[Json]] = first(notes.find(equal("_id", id)))
 

@@ -34,17 +34,14 @@ object Note:
 final class Routes(settings: Settings, mongo: Mongo, agents: Agents, upstream: Upstream):
   import Routes.*
 
-  private val files = fileService[IO](
-    FileService.Config(settings.filesDir.toString, pathPrefix = "/files")
-  )
+  private val files = fileService[IO](FileService.Config(settings.filesDir.toString, pathPrefix = "/files"))
 
   val routes: HttpRoutes[IO] = HttpRoutes.of[IO] {
     case GET -> Root / "index" => Ok("Hello, World!")
 
     case GET -> Root / "json" => Ok(Json.obj("message" := "Hello, World!"))
 
-    case GET -> Root / "mongo" :? Doc(doc) =>
-      valid(doc, "small").flatMap(mongo.article).flatMap(found)
+    case GET -> Root / "mongo" :? Doc(doc) => valid(doc, "small").flatMap(mongo.article).flatMap(found)
 
     case request @ POST -> Root / "notes" =>
       for
@@ -60,8 +57,7 @@ final class Routes(settings: Settings, mongo: Mongo, agents: Agents, upstream: U
 
     case request @ GET -> "files" /: _ => files(request).getOrElse(Problem(Status.NotFound))
 
-    case GET -> Root / "gridfs" / name =>
-      mongo.file(name).map(_.fold(Problem(Status.NotFound))(send))
+    case GET -> Root / "gridfs" / name => mongo.file(name).map(_.fold(Problem(Status.NotFound))(send))
 
     case GET -> Root / "sleep" :? SleepMs(ms) =>
       valid(ms, 1000).flatMap(ms => IO.sleep(ms.millis) *> Ok(Json.obj("slept_ms" := ms)))
@@ -76,31 +72,24 @@ final class Routes(settings: Settings, mongo: Mongo, agents: Agents, upstream: U
       yield response
   }
 
-  private def found(document: Option[Json]) =
-    document.fold(IO.pure(Problem(Status.NotFound)))(Ok(_))
+  private def found(document: Option[Json]) = document.fold(IO.pure(Problem(Status.NotFound)))(Ok(_))
 
   private def send(file: Mongo.File) =
     val contentType = file.contentType.getOrElse("application/octet-stream")
-    Response[IO](body = file.content)
-      .putHeaders("Content-Type" -> contentType, `Content-Length`(file.length))
+    Response[IO](body = file.content).putHeaders("Content-Type" -> contentType, `Content-Length`(file.length))
 
 object Routes:
 
-  private type Bounded[Least <: Int, Most <: Int] = Int :| Interval.Closed[Least, Most]
-
-  private given [A: QueryParamDecoder, C](using
-      RuntimeConstraint[A, C]
-  ): QueryParamDecoder[A :| C] =
+  private given [A: QueryParamDecoder, C](using RuntimeConstraint[A, C]): QueryParamDecoder[A :| C] =
     QueryParamDecoder[A].emap(_.refineEither[C].leftMap(ParseFailure(_, "")))
 
   private object Doc extends OptionalValidatingQueryParamDecoderMatcher[String :| Match["small|big"]]("doc")
-  private object Calls extends OptionalValidatingQueryParamDecoderMatcher[Bounded[1, 50]]("calls")
-  private object SleepMs extends OptionalValidatingQueryParamDecoderMatcher[Bounded[0, 30000]]("ms")
-  private object SlowMs extends OptionalValidatingQueryParamDecoderMatcher[Bounded[0, 5000]]("ms")
+  private object Calls extends OptionalValidatingQueryParamDecoderMatcher[Int :| Interval.Closed[1, 50]]("calls")
+  private object SleepMs extends OptionalValidatingQueryParamDecoderMatcher[Int :| Interval.Closed[0, 30000]]("ms")
+  private object SlowMs extends OptionalValidatingQueryParamDecoderMatcher[Int :| Interval.Closed[0, 5000]]("ms")
 
   private object NoteId:
-    def unapply(text: String): Option[ObjectId] =
-      Option.when(ObjectId.isValid(text))(ObjectId(text))
+    def unapply(text: String): Option[ObjectId] = Option.when(ObjectId.isValid(text))(ObjectId(text))
 
   private def valid[A](parameter: Option[ValidatedNel[ParseFailure, A]], default: A): IO[A] =
     parameter.fold(IO.pure(default))(_.leftMap(_.head).liftTo[IO])

@@ -35,9 +35,7 @@ object Settings:
       setting("PORT", "8000").as[Port],
       setting("MONGODB_URL", "mongodb://127.0.0.1:27017/refservers").as[ConnectionString].redacted,
       setting("MONGODB_POOL_SIZE", "100").as[Int](using positive),
-      setting("DATABASE_URL", "postgresql://refservers@127.0.0.1:5432/refservers")
-        .as[Jdbc]
-        .redacted,
+      setting("DATABASE_URL", "postgresql://refservers@127.0.0.1:5432/refservers").as[Jdbc].redacted,
       setting("DATABASE_POOL_SIZE", "10").as[Int](using positive),
       setting("FILES_DIR").as[Path],
       setting("SLOW_API_URL").as[Uri]
@@ -53,21 +51,18 @@ object Settings:
 
   private given ConfigDecoder[String, Host] = decoder("a host")(Host.fromString)
 
-  private given ConfigDecoder[String, Port] =
-    decoder("a port")(Port.fromString(_).filter(_.value > 0))
+  private given ConfigDecoder[String, Port] = decoder("a port")(Port.fromString(_).filter(_.value > 0))
 
   private val positive = decoder("a number from 1")(_.toIntOption.filter(_ > 0))
 
-  private given ConfigDecoder[String, ConnectionString] =
-    decoder("a MongoDB URL")(url => Some(ConnectionString(url)))
+  private given ConfigDecoder[String, ConnectionString] = decoder("a MongoDB URL")(url => Some(ConnectionString(url)))
 
   private given ConfigDecoder[String, Path] =
     decoder("a folder")(name => Some(Path.of(name)).filter(Files.isDirectory(_)))
 
-  private given ConfigDecoder[String, Uri] =
-    decoder("an HTTP URL") {
-      Uri.fromString(_).toOption.filter(_.scheme.exists(Set(Uri.Scheme.http, Uri.Scheme.https)))
-    }
+  private given ConfigDecoder[String, Uri] = decoder("an HTTP URL") {
+    Uri.fromString(_).toOption.filter(_.scheme.exists(Set(Uri.Scheme.http, Uri.Scheme.https)))
+  }
 
   // JDBC takes no user before the host
   private val PostgresqlUrl = "postgres(?:ql)?://(?:([^:@/]*)(?::([^@/]*))?@)?(.+)".r
