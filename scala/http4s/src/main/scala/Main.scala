@@ -1,8 +1,11 @@
 package app
 
+import java.io.IOException
+
 import scala.concurrent.duration.*
 
 import cats.effect.{ExitCode, IO, IOApp, Resource}
+import cats.syntax.all.*
 import org.http4s.HttpApp
 import org.http4s.ember.server.EmberServerBuilder
 import org.http4s.server.Server
@@ -34,5 +37,8 @@ object Main extends IOApp:
         .withRequestHeaderReceiveTimeout(10.seconds)
         .withIdleTimeout(75.seconds)
         .withShutdownTimeout(10.seconds)
+        .withOnWriteFailure { (request, _, error) =>
+          request.traverse_(Problem.log(_, error)).unlessA(error.isInstanceOf[IOException]) // the client left
+        }
         .build
     }

@@ -40,7 +40,7 @@ object Problem:
       IO.pure(Problem(status(error), detail))
     }
 
-  private def log(request: Request[IO], error: Throwable): IO[Unit] =
+  def log(request: Request[IO], error: Throwable): IO[Unit] =
     val line = s"${request.method} ${request.uri.path}"
     status(error) match
       case Status.InternalServerError  => logger.error(error)(line)

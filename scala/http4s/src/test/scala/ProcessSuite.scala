@@ -135,6 +135,7 @@ class ProcessSuite extends CatsEffectSuite:
         _ <- paths.traverse_(name => raw(port, s"/files/$name").map { (line, _) => assert(line.contains(" 40"), line) })
         _ <- storesNotes(port, client, database)
         _ <- List(0, 1, 3).traverse_(cuts(port, database, _))
+        _ = assertEquals(running.errors, 3, running.output)
         inFlight <- client.statusFromUri(uri(port, "/sleep?ms=3000")).start
         _ <- IO.sleep(500.millis) *> IO(running.process.destroy())
         _ <- inFlight.joinWithNever.assertEquals(Status.Ok)
