@@ -12,7 +12,7 @@ from rich.text import Text
 
 from conformance.causes import causes, lacking, part_asked
 from conformance.verdict import Check, Verdict
-from harness.hints import listed
+from harness.errors import listed
 from spec.behaviours import Answer, Question, questions
 
 # Of answers, the worst first

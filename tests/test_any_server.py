@@ -19,7 +19,7 @@ from conformance.behaviours.page import Stranger, Upload, met
 from conformance.http import statuses
 from conformance.matrix import foreign
 from harness.paths import ROOT
-from harness.processes import wait_until
+from harness.system.processes import wait_until
 from tests.handlers import Quiet, served
 from tests.tasks import call
 

@@ -13,7 +13,7 @@ import spec
 from conformance.behaviours.lab import LAST, Lab, asks, fate
 from conformance.http import Closed, Garbled, Request, Response, Silence
 from conformance.subject import MODIFIED
-from harness.processes import wait_until
+from harness.system.processes import wait_until
 from spec import media_types
 
 _PHOTO = "/files/photo.jpg"

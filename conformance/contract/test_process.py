@@ -14,10 +14,10 @@ from conformance.http import Request
 from conformance.instance import launched
 from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, is_alive
-from harness.catalog import Server
-from harness.ports import accepts
-from harness.processes import stop, wait_until
-from harness.settings import SETTINGS
+from harness.servers.catalog import Server
+from harness.servers.settings import SETTINGS
+from harness.system.ports import accepts
+from harness.system.processes import stop, wait_until
 
 pytestmark = control
 

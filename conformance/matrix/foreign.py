@@ -9,12 +9,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from conformance import pages
 from conformance.behaviours.lab import Inquiry, Lab, Need
 from conformance.behaviours.observe import INQUIRIES, Observation, observe_running
 from conformance.behaviours.page import Inapplicable, Stranger, Upload, met
 from conformance.matrix.rows import described
 from conformance.report import STYLES, answers_table, worst_first
-from harness import pages
 from harness.console import progress_bar, say
 from harness.errors import UsageError
 from harness.paths import CALLER
