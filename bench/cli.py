@@ -14,20 +14,27 @@ from rich.table import Table
 from rich.text import Text
 
 import spec
-from bench import images, machine
-from bench.affinity import chosen
-from bench.caveats import caveats, placement
-from bench.conditions import show_conditions
-from bench.elsewhere import Elsewhere, require_one
+from bench.analysis.caveats import caveats, placement
+from bench.analysis.conditions import show_conditions
+from bench.analysis.summary import show
+from bench.analysis.words import at_level
 from bench.generators import prepare as prepare_generator
-from bench.generators.locust import worker_commands
-from bench.measure import RunContext
-from bench.plan import Turn
-from bench.result import RESULTS, Run, find, path_of, read, readable, write
-from bench.run import measure_all, require_conformance_at, require_unchanged, serving, start
-from bench.summary import show
-from bench.words import at_level
-from bench.workload import Case, Changes, Workload, load_workload, workload_names
+from bench.generators.locust_program import worker_commands
+from bench.measuring import machine
+from bench.measuring.cores import chosen
+from bench.measuring.remote_server import Elsewhere, require_one
+from bench.measuring.runner import (
+    measure_all,
+    require_conformance_at,
+    require_unchanged,
+    serving,
+    start,
+)
+from bench.measuring.schedule import Turn
+from bench.measuring.trial import RunContext
+from bench.records.result import RESULTS, Run, find, path_of, read, readable, write
+from bench.workloads import images
+from bench.workloads.workload import Case, Changes, Workload, load_workload, workload_names
 from harness.catalog import Target, find_targets, require_all
 from harness.console import progress_bar, result, say, without_bar
 from harness.errors import TaskError, UsageError

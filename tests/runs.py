@@ -4,7 +4,7 @@ from functools import cache
 
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
-from bench.result import (
+from bench.records.result import (
     Checked,
     Cpu,
     Errors,
@@ -17,7 +17,7 @@ from bench.result import (
     ServerInfo,
     Step,
 )
-from bench.workload import Case, Changes, Load, Model, Workload
+from bench.workloads.workload import Case, Changes, Load, Model, Workload
 
 SERVERS = {
     "flask/gunicorn": ("python", "threads", 900.0),

@@ -16,13 +16,13 @@ import pytest
 from playwright.sync_api import Browser
 
 import spec
-from bench import result
 from bench.generators import LoadResult, LoadSpec, generate
-from bench.measure import RunContext
-from bench.processes import listening_at
-from bench.result import Run, find, read, schema
-from bench.run import measure_all, require_conformance, start
-from bench.workload import Changes, Workload, load_workload
+from bench.measuring.process_tree import listening_at
+from bench.measuring.runner import measure_all, require_conformance, start
+from bench.measuring.trial import RunContext
+from bench.records import result
+from bench.records.result import Run, find, read, schema
+from bench.workloads.workload import Changes, Workload, load_workload
 from conformance.prove import Proof
 from harness.catalog import Target
 from harness.errors import TaskError
@@ -48,7 +48,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def passed(faults: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same of a server that has passed, as tests/test_faults.py shows of this one."""
-    monkeypatch.setattr("bench.run.passed_as", lambda _: "a fingerprint")
+    monkeypatch.setattr("bench.measuring.runner.passed_as", lambda _: "a fingerprint")
     return faults
 
 
@@ -72,7 +72,7 @@ def test_a_wrong_byte_is_not_measured(
 ) -> None:
     """One part of the suite finds it."""
     monkeypatch.setattr("conformance.verdict.RUN", faults.parent)
-    monkeypatch.setattr("bench.run.prove", Proof(["-k", "text"]).run)
+    monkeypatch.setattr("bench.measuring.runner.prove", Proof(["-k", "text"]).run)
     faults.write_text("index-other-byte")
     with pytest.raises(TaskError, match="did not pass conformance and cannot be measured"):
         require_conformance([wrong])
@@ -127,7 +127,9 @@ def test_a_port_that_another_program_took_costs_no_figure(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = iter([taken.getsockname()[1]])
-        monkeypatch.setattr("bench.measure.free_port", lambda: next(ports, None) or free_port())
+        monkeypatch.setattr(
+            "bench.measuring.trial.free_port", lambda: next(ports, None) or free_port()
+        )
         made = measured(wrong, backing, workload("/index", [5]))
     assert made.complete
     assert len(made.measurements) == 2
@@ -145,7 +147,7 @@ def test_an_upstream_that_ends_under_load_costs_no_figure(
             upstreams.pop().roots[0].kill()
         return generate(load, *rest)
 
-    monkeypatch.setattr("bench.measure.generate", end_it)
+    monkeypatch.setattr("bench.measuring.trial.generate", end_it)
     made = measured(wrong, backing, workload("/slow_api?calls=2&ms=1", [5]))
     assert made.complete
     assert made.failures == []
@@ -168,7 +170,7 @@ def test_programs_run_on_the_cores_of_their_role(
         seen.append([one.cpu_affinity() for one in (server, psutil.Process(), mongod)])
         return generate(load, *rest)
 
-    monkeypatch.setattr("bench.measure.generate", look)
+    monkeypatch.setattr("bench.measuring.trial.generate", look)
     made = measured(wrong, backing, workload("/mongo", [5]), cpus)
     assert [one.affinity for one in made.measurements] == [cpus] * 2
     assert seen == [list(cpus.values())] * 4, "in the warm-up and in the load of both repeats"

@@ -11,8 +11,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from bench import result
-from bench.result import read, write
+from bench.records import result
+from bench.records.result import read, write
 from harness import task
 from harness.paths import ROOT
 from harness.task import reports_errors

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from bench.generators import generate, locust
-from bench.generators.load import LoadSpec
-from bench.generators.locust import worker_commands
-from bench.workload import Model
+from bench.generators import generate
+from bench.generators import locust_program as locust
+from bench.generators.locust_program import worker_commands
+from bench.generators.program import LoadSpec
+from bench.workloads.workload import Model
 from harness.paths import ROOT, TOOLS
 from harness.processes import spawn, stop
 from harness.toolchains import require

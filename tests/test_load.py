@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from bench.answers import WrongAnswer
-from bench.bodies import body_sizes, require_bodies
 from bench.generators import capacity, generate
-from bench.generators.load import LoadResult, LoadSpec
-from bench.histogram import Histogram
-from bench.result import Errors
+from bench.generators.program import LoadResult, LoadSpec
+from bench.measuring.bodies import body_sizes, require_bodies
+from bench.measuring.responses import WrongAnswer
+from bench.records.histogram import Histogram
+from bench.records.result import Errors
 from harness.toolchains import LOAD_GENERATORS, require
 from tests.test_locust import load_spec, serving
 

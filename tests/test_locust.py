@@ -19,11 +19,12 @@ from typing import Any
 import psutil
 import pytest
 
-from bench.generators import capacity, locust
-from bench.generators.load import Bodies, LoadResult, LoadSpec
-from bench.histogram import merged
-from bench.result import Errors
-from bench.warnings import drift
+from bench.generators import capacity
+from bench.generators import locust_program as locust
+from bench.generators.program import Bodies, LoadResult, LoadSpec
+from bench.measuring.gates import drift
+from bench.records.histogram import merged
+from bench.records.result import Errors
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
 from harness.ports import free_port

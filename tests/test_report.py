@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench import result
-from bench.figures import rows_of
+from bench.analysis.figures import rows_of
+from bench.records import result
+from bench.records.result import Failure, Run, read, write
 from bench.report import files
 from bench.report.cli import main
 from bench.report.code import Code
@@ -19,7 +20,6 @@ from bench.report.overview import tables_of
 from bench.report.page import overview_page
 from bench.report.picture import draw_overview
 from bench.report.section import sections_of
-from bench.result import Failure, Run, read, write
 from harness.errors import UsageError
 from harness.paths import ROOT
 from tests.runs import MACHINE, SERVERS, a_run

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
+from bench.records.result import Failure
 from bench.report.files import write_report
-from bench.result import Failure
 from tests.browser import Opened
 from tests.runs import BUSY, MACHINE, SERVERS, a_run
 

@@ -12,22 +12,24 @@ import psutil
 import pytest
 
 import spec
-from bench import affinity, machine, result
-from bench.affinity import confined, default, parse, pinned
-from bench.answers import Contract, Sampler, WrongAnswer
-from bench.caveats import caveats
-from bench.conditions import conditions
-from bench.disturbed import Disturbed
+from bench.analysis.caveats import caveats
+from bench.analysis.conditions import conditions
 from bench.generators import LoadResult
-from bench.measure import RunContext
-from bench.plan import TimeLeft, Turn, turns
-from bench.pressure import Meter
-from bench.processes import Tree
-from bench.result import Errors, Measurement, Pressure, Run, Sources
-from bench.run import measure_all, require_unchanged
-from bench.sources import Source
-from bench.warnings import Usage, drift, warnings
-from bench.workload import Case, Load, Workload, load_workload
+from bench.measuring import cores as affinity
+from bench.measuring import machine
+from bench.measuring.cores import confined, default, parse, pinned
+from bench.measuring.disturbed import Disturbed
+from bench.measuring.gates import Usage, drift, warnings
+from bench.measuring.meter import Meter
+from bench.measuring.process_tree import Tree
+from bench.measuring.responses import Contract, Sampler, WrongAnswer
+from bench.measuring.runner import measure_all, require_unchanged
+from bench.measuring.schedule import TimeLeft, Turn, turns
+from bench.measuring.sources import Source
+from bench.measuring.trial import RunContext
+from bench.records import result
+from bench.records.result import Errors, Measurement, Pressure, Run, Sources
+from bench.workloads.workload import Case, Load, Workload, load_workload
 from conformance.subject import Subject
 from harness.catalog import Target, find_targets
 from harness.errors import TaskError, UsageError
@@ -92,7 +94,7 @@ def attempt(
 ) -> Callable[..., tuple[Run, list[tuple[str, int]]]]:
     """Run two repeats; ``ends`` has the errors of a server's attempts, one after the other."""
     monkeypatch.setattr(result, "RESULTS", tmp_path)
-    monkeypatch.setattr("bench.run._PAUSE", 0)
+    monkeypatch.setattr("bench.measuring.runner._PAUSE", 0)
 
     def run(ends: dict[str, list[Exception | None]], made: Run | None = None) -> Any:
         asked: list[tuple[str, int]] = []
@@ -105,7 +107,7 @@ def attempt(
             own = runs.measurement(turn.target.name, "1 worker", 10, turn.repeat, 100)
             return own.model_copy(update={"order": turn.order})
 
-        monkeypatch.setattr("bench.run.measure", measure)
+        monkeypatch.setattr("bench.measuring.runner.measure", measure)
         made = made or empty()
         context = RunContext(made.workload, Services("", "", ""), tmp_path, ["/index"])
         measure_all(made, targets, context, lambda *_: None)
@@ -292,7 +294,7 @@ def test_programs_are_pinned_and_put_back(sleeper: psutil.Process) -> None:
 def test_connections_beyond_the_limit_of_open_files_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("bench.machine.resource.getrlimit", lambda _: (1024, 1024))
+    monkeypatch.setattr("bench.measuring.machine.resource.getrlimit", lambda _: (1024, 1024))
     machine.require_files(Load(model="closed", levels=[900], duration=1))
     with pytest.raises(
         UsageError, match=r"5000 connections need 5100 open files, .* limit is 1024"
@@ -321,9 +323,9 @@ def test_the_whole_machine_is_metered(monkeypatch: pytest.MonkeyPatch, tmp_path:
     times, clock = iter((none, some)), iter((0.0, 10.0))
     monkeypatch.setattr(psutil, "cpu_times", lambda: next(times))
     monkeypatch.setattr(psutil, "cpu_count", lambda: 2)
-    monkeypatch.setattr("bench.pressure.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("bench.measuring.meter.time.monotonic", lambda: next(clock))
     stalls = tmp_path / "cpu"
-    monkeypatch.setattr("bench.pressure._STALLS", stalls)
+    monkeypatch.setattr("bench.measuring.meter._STALLS", stalls)
     stalls.write_text("some avg10=1.00 avg60=1.00 avg300=1.00 total=1000000\n")
     meter = Meter()
     stalls.write_text("some avg10=1.00 avg60=1.00 avg300=1.00 total=3500000\nfull total=9\n")

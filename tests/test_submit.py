@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import result
-from bench.result import Run, find, read
-from bench.workload import Load, load_workload
+from bench.records import result
+from bench.records.result import Run, find, read
+from bench.workloads.workload import Load, load_workload
 from harness.paths import ROOT
 from tests.runs import BUSY, a_run
 from upkeep import submit

@@ -7,14 +7,14 @@ import psutil
 import pytest
 
 import spec
-from bench import result
-from bench.caveats import caveats
-from bench.elsewhere import Elsewhere, require_one
-from bench.measure import RunContext
-from bench.processes import Tree
-from bench.result import Run
-from bench.run import measure_all, require_unchanged, start
-from bench.workload import Changes, Workload, load_workload
+from bench.analysis.caveats import caveats
+from bench.measuring.process_tree import Tree
+from bench.measuring.remote_server import Elsewhere, require_one
+from bench.measuring.runner import measure_all, require_unchanged, start
+from bench.measuring.trial import RunContext
+from bench.records import result
+from bench.records.result import Run
+from bench.workloads.workload import Changes, Workload, load_workload
 from conformance.prove import TargetOrUrl
 from conformance.verdict import Check, Verdict
 from harness.catalog import Target, find_targets
@@ -46,7 +46,7 @@ def proved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Verdict:
         assert all(isinstance(subject, str) for subject in subjects)
         return [verdict]
 
-    monkeypatch.setattr("bench.run.prove", prove)
+    monkeypatch.setattr("bench.measuring.runner.prove", prove)
     monkeypatch.setattr(result, "RESULTS", tmp_path / "results")
     return verdict
 

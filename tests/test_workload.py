@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from bench.images import prepare
-from bench.plan import can_run, settings_of, turns
-from bench.run import serving
-from bench.workload import Case, Changes, Images, load_workload, workload_names
+from bench.measuring.runner import serving
+from bench.measuring.schedule import can_run, settings_of, turns
+from bench.workloads.images import prepare
+from bench.workloads.workload import Case, Changes, Images, load_workload, workload_names
 from harness.catalog import find_target, find_targets
 from harness.errors import UsageError
 from harness.services import Services
@@ -123,7 +123,7 @@ def test_one_process_that_uses_all_cores_is_measured_beside_several() -> None:
 def test_images_are_reproducible_and_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.images.RUN", tmp_path)
+    monkeypatch.setattr("bench.workloads.images.RUN", tmp_path)
     done: list[int] = []
     plan = Images(endpoint="/files", count=3), Services("", "", ""), done.append
     folder, targets = prepare(*plan)

@@ -8,7 +8,7 @@ from getpass import getuser
 from pathlib import Path
 from typing import Any
 
-from bench.result import Run
+from bench.records.result import Run
 from harness.paths import ROOT
 
 _FREE = {"command", "environment", "output", "warnings", "why", "limits", "workers", "address"}

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.result import Measurement, Run, ServerInfo, read
-from bench.words import listed
-from bench.workload import Workload, load_workload
+from bench.analysis.words import listed
+from bench.records.result import Measurement, Run, ServerInfo, read
+from bench.workloads.workload import Workload, load_workload
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT
 from upkeep.reference import place_of

@@ -7,9 +7,10 @@ search for a capacity. Both return a :class:`LoadResult`.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bench.generators import capacity, h2load, locust
-from bench.generators.load import GeneratorError, LoadResult, LoadSpec
-from bench.workload import OPEN, Load
+from bench.generators import capacity, h2load
+from bench.generators import locust_program as locust
+from bench.generators.program import GeneratorError, LoadResult, LoadSpec
+from bench.workloads.workload import OPEN, Load
 from harness.toolchains import require
 
 

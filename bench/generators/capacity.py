@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from bench.generators.load import LoadResult, LoadSpec
-from bench.result import Step
+from bench.generators.program import LoadResult, LoadSpec
+from bench.records.result import Step
 
 MOST_FAILED = 0.001
 """The share of requests that must not be reached by those that fail."""

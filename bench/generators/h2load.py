@@ -17,7 +17,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench.generators.connections import Connections, connections, count_sockets
-from bench.generators.load import (
+from bench.generators.h2load_log import Log
+from bench.generators.program import (
     Bodies,
     Finished,
     GeneratorError,
@@ -27,8 +28,7 @@ from bench.generators.load import (
     output_of,
     run,
 )
-from bench.generators.log import Log
-from bench.result import Errors
+from bench.records.result import Errors
 
 _PERIODS = 100
 """The most often that connections are opened, per second."""

@@ -418,7 +418,7 @@ class Result:
 
     def _merged(self) -> dict[str, Any]:
         # Imported only on the master: workers on other machines have just this file.
-        from bench.histogram import Histogram
+        from bench.records.histogram import Histogram
 
         good, lags = Histogram(), Histogram()
         for part in self._parts:

@@ -13,13 +13,13 @@ from typing import Any, Literal
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from bench.figures import FIGURES, Row, ranking
+from bench.analysis.figures import FIGURES, Row, ranking
+from bench.records.result import Run
 from bench.report.distribution import NINES
 from bench.report.style import Style
 from bench.report.values import Values, of_figure
 from bench.report.wording import TIMES, times_name, title_of
-from bench.result import Run
-from bench.workload import UNITS
+from bench.workloads.workload import UNITS
 
 Kind = Literal["bars", "percentiles", "steps", "levels", "cases"]
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from bench import result
+from bench.records import result
+from bench.records.result import Run, find, read, readable
 from bench.report.behaviours import BEHAVIOURS
 from bench.report.files import write_report
-from bench.result import Run, find, read, readable
 from harness.errors import UsageError
 from harness.paths import CALLER
 from harness.task import reports_errors

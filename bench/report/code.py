@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from bench.result import Run
+from bench.records.result import Run
 from harness.paths import ROOT
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
-from bench.result import Run
+from bench.records.result import Run
 
 _LEFT_OUT = {
     *("output", "histogram", "command", "settings", "environment"),

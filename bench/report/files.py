@@ -7,6 +7,7 @@ from pathlib import Path
 
 import vl_convert
 
+from bench.records.result import Run
 from bench.report.behaviours import BEHAVIOURS, behaviours_page
 from bench.report.code import Code
 from bench.report.export import as_csv
@@ -16,7 +17,6 @@ from bench.report.picture import draw_overview
 from bench.report.section import Section, sections_of
 from bench.report.style import PICTURE
 from bench.report.values import of_figure
-from bench.result import Run
 from harness.console import progress_bar
 from harness.errors import UsageError
 from harness.writing import write_whole

@@ -8,10 +8,10 @@ from functools import cached_property
 from math import isfinite
 from typing import Literal
 
-from bench.figures import Row
+from bench.analysis.figures import Row
+from bench.records.result import ServerInfo
 from bench.report.section import Section
 from bench.report.wording import place_text
-from bench.result import ServerInfo
 
 Standing = Literal["best", "tied", "noisy", ""]
 """How a server stands beside the best one: it is the best, or tied with it; either is too noisy to

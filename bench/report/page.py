@@ -10,9 +10,11 @@ from typing import Any
 
 import vl_convert
 
-from bench import words
-from bench.caveats import placement
-from bench.figures import FIGURES
+from bench.analysis import words
+from bench.analysis.caveats import placement
+from bench.analysis.estimates import Kind
+from bench.analysis.figures import FIGURES
+from bench.records.result import ServerInfo
 from bench.report.code import Code, commit_of
 from bench.report.overview import Table
 from bench.report.section import Section
@@ -23,9 +25,7 @@ from bench.report.wording import (
     times_name,
     value_text,
 )
-from bench.result import ServerInfo
-from bench.statistics import Kind
-from bench.workload import OPEN
+from bench.workloads.workload import OPEN
 from harness import pages
 
 GENERATOR = "reference-servers report"

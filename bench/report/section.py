@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench import words
-from bench.caveats import caveats
-from bench.figures import Figure, Row, ranking, rows_of
+from bench.analysis import words
+from bench.analysis.caveats import caveats
+from bench.analysis.figures import Figure, Row, ranking, rows_of
+from bench.records.result import Measurement, Run
 from bench.report.charts import Chart, charts_of
 from bench.report.values import Values, values_of
 from bench.report.wording import place_text
-from bench.result import Measurement, Run
 
 _RESERVED = {"index", "behaviours"}
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from bench.figures import FIGURES, Figure, Row
+from bench.analysis.figures import FIGURES, Figure, Row
+from bench.analysis.words import figure_text, interval_text
+from bench.records.result import Measurement, Run
 from bench.report.distribution import by_percentile, by_rate
-from bench.result import Measurement, Run
-from bench.words import figure_text, interval_text
 
 Values = list[dict[str, Any]]
 

@@ -1,9 +1,9 @@
 """Names of figures and loads, which depend on the load model."""
 
-from bench.figures import Figure
-from bench.result import Machine, Run
-from bench.words import figure_text, listed
-from bench.workload import OPEN, Model
+from bench.analysis.figures import Figure
+from bench.analysis.words import figure_text, listed
+from bench.records.result import Machine, Run
+from bench.workloads.workload import OPEN, Model
 
 TIMES = {"p50": "median", "p99": "99th percentile", "p99_9": "99.9th percentile", "max": "longest"}
 """The figures that are response times."""

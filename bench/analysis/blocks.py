@@ -25,8 +25,8 @@ from scipy.stats import f as f_distribution
 from scipy.stats import studentized_range
 from scipy.stats import t as t_distribution
 
-from bench.letters import letters
-from bench.statistics import ERROR, ROUNDING, Estimate, Ratio, alone, bounded
+from bench.analysis.compact_letters import letters
+from bench.analysis.estimates import ERROR, ROUNDING, Estimate, Ratio, alone, bounded
 
 Repeats = Mapping[int, float]
 """The values of a server, by block."""

@@ -5,14 +5,14 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from bench import machine
-from bench.answers import WrongAnswer
-from bench.disturbed import Disturbed
-from bench.elsewhere import Elsewhere
-from bench.measure import RunContext, measure
-from bench.plan import TimeLeft, Turn, can_run, turns
-from bench.result import Failure, Run, ServerInfo, now, write
-from bench.workload import Workload
+from bench.measuring import machine
+from bench.measuring.disturbed import Disturbed
+from bench.measuring.remote_server import Elsewhere
+from bench.measuring.responses import WrongAnswer
+from bench.measuring.schedule import TimeLeft, Turn, can_run, turns
+from bench.measuring.trial import RunContext, measure
+from bench.records.result import Failure, Run, ServerInfo, now, write
+from bench.workloads.workload import Workload
 from conformance.prove import prove
 from conformance.verdict import passed_as, state_of
 from harness.catalog import Target

@@ -4,12 +4,12 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 
-from bench.answers import WrongAnswer
-from bench.disturbed import Disturbed
 from bench.generators import LoadResult
-from bench.processes import Tree, listening_at
-from bench.result import Sources
-from bench.sources import Source, sources_of
+from bench.measuring.disturbed import Disturbed
+from bench.measuring.process_tree import Tree, listening_at
+from bench.measuring.responses import WrongAnswer
+from bench.measuring.sources import Source, sources_of
+from bench.records.result import Sources
 from harness.services import Services
 
 _FLUSH = 5.0

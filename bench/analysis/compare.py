@@ -13,14 +13,14 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from bench.alike import differences
-from bench.blocks import Repeats, block_effects
-from bench.figures import FIGURES, measured_by_table, most_of, values_by_server
-from bench.result import Run, find, read
-from bench.statistics import ERROR, Ratio, between_runs, bounded
-from bench.summary import column, shown
-from bench.words import at_level, figure_text, listed, ratio_text
-from bench.workload import Load
+from bench.analysis.blocks import Repeats, block_effects
+from bench.analysis.comparable import differences
+from bench.analysis.estimates import ERROR, Ratio, between_runs, bounded
+from bench.analysis.figures import FIGURES, measured_by_table, most_of, values_by_server
+from bench.analysis.summary import column, shown
+from bench.analysis.words import at_level, figure_text, listed, ratio_text
+from bench.records.result import Run, find, read
+from bench.workloads.workload import Load
 from harness.console import result, say
 from harness.errors import UsageError
 from harness.hints import did_you_mean

@@ -10,20 +10,20 @@ from typing import IO
 
 import psutil
 
-from bench.affinity import Cores, confined, pinned
-from bench.answers import Contract, Sampler
-from bench.bodies import body_sizes, require_bodies
-from bench.disturbed import Disturbed
-from bench.elsewhere import Elsewhere
 from bench.generators import GeneratorError, LoadResult, LoadSpec, generate
-from bench.generators.locust import own_address
-from bench.ledger import Ledger
-from bench.plan import Turn, settings_of
-from bench.pressure import Meter
-from bench.processes import Peak, Tree
-from bench.result import Checked, Cpu, Measurement, Memory, Sources, now
-from bench.warnings import Usage, warnings
-from bench.workload import Workload
+from bench.generators.locust_program import own_address
+from bench.measuring.bodies import body_sizes, require_bodies
+from bench.measuring.cores import Cores, confined, pinned
+from bench.measuring.disturbed import Disturbed
+from bench.measuring.gates import Usage, warnings
+from bench.measuring.meter import Meter
+from bench.measuring.process_tree import Peak, Tree
+from bench.measuring.remote_server import Elsewhere
+from bench.measuring.responses import Contract, Sampler
+from bench.measuring.schedule import Turn, settings_of
+from bench.measuring.source_audit import Ledger
+from bench.records.result import Checked, Cpu, Measurement, Memory, Sources, now
+from bench.workloads.workload import Workload
 from conformance.subject import Subject
 from harness.errors import TaskError
 from harness.ports import free_port, http_url, is_free

@@ -1,10 +1,10 @@
-"""What stands between the comments of :mod:`upkeep.figures`.
+"""What stands between the comments of :mod:`upkeep.texts`.
 
 A figure::
 
     <!-- figure: MACHINE/WORKLOAD SERVER/DEPLOYMENT LEVEL FIGURE -->1,234<!-- /figure -->
 
-FIGURE is one of :data:`bench.figures.FIGURES`. Options follow it: ``interval`` adds the interval;
+FIGURE is one of :data:`.figures.FIGURES`. Options follow it: ``interval`` adds the interval;
 ``case="2 workers"`` names a case, if there are several; ``per=SERVER/DEPLOYMENT`` gives the ratio
 to another server, with its interval (``plain`` leaves that out), and ``per-result=``,
 ``per-level=`` and ``per-case=`` say where that one was measured, if elsewhere on the same machine.
@@ -34,8 +34,8 @@ with two significant digits::
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from bench.figures import FIGURES, Row, ratio, rows_of
-from bench.words import figure_text, interval_text, number
+from bench.analysis.figures import FIGURES, Row, ratio, rows_of
+from bench.analysis.words import figure_text, interval_text, number
 from harness.catalog import find_servers
 from harness.errors import UsageError
 from harness.lines import count_lines
@@ -182,7 +182,7 @@ def _words(text: str, count: int, flags: set[str], names: str) -> tuple[list[str
             raise UsageError(f"{text}: unknown option {word!r}")
         options[name] = value
     if len(given) < count:
-        raise UsageError(f"{text}: {count} words are needed, as upkeep/cells.py explains")
+        raise UsageError(f"{text}: {count} words are needed, as upkeep/markers.py explains")
     return given, options
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from bench.result import Run
-from bench.words import listed
+from bench.analysis.words import listed
+from bench.records.result import Run
 
 _NOT_THE_MEASUREMENT = {"title", "about", "servers", "repeats", "quick"}
 """Fields of a workload that change no figure."""

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from bench.workload import OPEN, Model, Workload
+from bench.workloads.workload import OPEN, Model, Workload
 from harness.console import say
 from harness.errors import UsageError
 from harness.paths import CALLER, ROOT

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.workload import Case, Workload
+from bench.workloads.workload import Case, Workload
 from harness.catalog import Target
 
 _OVERHEAD = 3.0

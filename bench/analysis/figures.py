@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Literal
 
-from bench.blocks import Table
-from bench.result import Errors, Measurement, Run
-from bench.statistics import ERROR, Estimate, Ratio
-from bench.words import listed
-from bench.workload import Load
+from bench.analysis.blocks import Table
+from bench.analysis.estimates import ERROR, Estimate, Ratio
+from bench.analysis.words import listed
+from bench.records.result import Errors, Measurement, Run
+from bench.workloads.workload import Load
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bench.result import Measurement, Run
-from bench.words import at_level, figure_text
+from bench.analysis.words import at_level, figure_text
+from bench.records.result import Measurement, Run
 
 
 @dataclass(frozen=True)

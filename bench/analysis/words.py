@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable
 from math import floor, isinf, log10
 
-from bench.statistics import Estimate, Kind, Ratio
-from bench.workload import UNITS, Case, Load, Settings
+from bench.analysis.estimates import Estimate, Kind, Ratio
+from bench.workloads.workload import UNITS, Case, Load, Settings
 
 
 def figure_text(value: float | None) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from bench.answers import Sampler
 from bench.generators import LoadResult
-from bench.result import Pressure, Sources
-from bench.workload import Workload
+from bench.measuring.responses import Sampler
+from bench.records.result import Pressure, Sources
+from bench.workloads.workload import Workload
 
 _BUSY = 0.05
 """The share of the machine that other programs may use."""

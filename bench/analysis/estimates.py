@@ -1,6 +1,6 @@
 """Estimates of one server's figure, and the ratio of a figure between two runs.
 
-:mod:`bench.blocks` compares the servers of one run.
+:mod:`bench.analysis.blocks` compares the servers of one run.
 """
 
 import math

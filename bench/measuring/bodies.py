@@ -8,8 +8,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import spec
-from bench.answers import WrongAnswer
 from bench.generators import LoadResult
+from bench.measuring.responses import WrongAnswer
 
 _FILES = ("/files/", "/gridfs/")
 

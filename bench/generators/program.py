@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.result import Errors, Latency, Step
-from bench.workload import Model
+from bench.records.result import Errors, Latency, Step
+from bench.workloads.workload import Model
 from harness.errors import TaskError
 from harness.processes import ending, spawn, stop
 from harness.programs import find_program, search_path

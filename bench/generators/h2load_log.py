@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.histogram import Histogram
+from bench.records.histogram import Histogram
 
 _CHUNK = 16_000_000
 """Bytes that are read at once: the log of a fast server has hundreds of megabytes."""

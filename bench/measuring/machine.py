@@ -12,11 +12,11 @@ import psutil
 import psycopg
 import pymongo
 
-from bench.affinity import as_text
-from bench.generators import locust
-from bench.generators.load import IN_FLIGHT
-from bench.result import Machine
-from bench.workload import Load
+from bench.generators import locust_program as locust
+from bench.generators.program import IN_FLIGHT
+from bench.measuring.cores import as_text
+from bench.records.result import Machine
+from bench.workloads.workload import Load
 from harness.console import say
 from harness.errors import UsageError
 from harness.paths import ROOT

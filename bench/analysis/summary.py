@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bench.figures import FIGURES, Row, ranking, rows_of
-from bench.result import Run
-from bench.words import at_level, interval_text, kinds_words, ratio_text
-from bench.workload import OPEN, Load
+from bench.analysis.figures import FIGURES, Row, ranking, rows_of
+from bench.analysis.words import at_level, interval_text, kinds_words, ratio_text
+from bench.records.result import Run
+from bench.workloads.workload import OPEN, Load
 
 _SHOWN = ("rate", "p50", "p99", "cpu", "peak")
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench.generators.load import IN_FLIGHT, Bodies, GeneratorError, LoadResult, LoadSpec, run
-from bench.result import Errors, Latency
+from bench.generators.program import IN_FLIGHT, Bodies, GeneratorError, LoadResult, LoadSpec, run
+from bench.records.result import Errors, Latency
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
 from harness.ports import free_port

@@ -12,8 +12,8 @@ import pymongo
 import pymongo.errors
 
 import spec
-from bench.disturbed import Disturbed
-from bench.result import SourceName
+from bench.measuring.disturbed import Disturbed
+from bench.records.result import SourceName
 from harness.services import Services
 from harness.services.mongodb import DATABASE
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, get_args
 
-from bench.processes import Tree
+from bench.measuring.process_tree import Tree
 from harness.errors import UsageError
 
 Role = Literal["server", "database", "load"]

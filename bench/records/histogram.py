@@ -12,7 +12,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 from numpy.typing import ArrayLike
 
-from bench.result import Latency
+from bench.records.result import Latency
 
 PERCENTILES = {
     **{"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999},

@@ -1,10 +1,10 @@
 """What a reader must know about a whole run before its figures."""
 
 import spec
-from bench.affinity import as_text
-from bench.result import Run
-from bench.words import listed
-from bench.workload import Case
+from bench.analysis.words import listed
+from bench.measuring.cores import as_text
+from bench.records.result import Run
+from bench.workloads.workload import Case
 
 _NAMES: dict[spec.Source, str] = {
     "mongodb": "MongoDB",

@@ -7,8 +7,8 @@ import gridfs
 import pymongo
 
 import spec
-from bench.png import image
-from bench.workload import Images
+from bench.workloads.png import image
+from bench.workloads.workload import Images
 from harness.paths import RUN
 from harness.services import Services
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import psutil
 
 import spec
-from bench.generators.locust import is_loopback
-from bench.processes import Tree, listening_at
-from bench.workload import Workload
+from bench.generators.locust_program import is_loopback
+from bench.measuring.process_tree import Tree, listening_at
+from bench.workloads.workload import Workload
 from conformance.subject import Subject
 from harness.catalog import Target
 from harness.errors import TaskError, UsageError

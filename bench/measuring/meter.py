@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from bench.result import Pressure
+from bench.records.result import Pressure
 
 _STALLS = Path("/proc/pressure/cpu")
 

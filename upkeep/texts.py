@@ -4,8 +4,8 @@ They stand between two comments, which the page does not show::
 
     <!-- figure: MACHINE/WORKLOAD SERVER/DEPLOYMENT LEVEL FIGURE -->1,234<!-- /figure -->
 
-:mod:`upkeep.cells` lists the kinds of comments and their words. In ``docs/``, a number with a unit
-of a figure must be inside of such comments, or of those that say where it is quoted from::
+`upkeep.markers` lists the kinds of comments and their words. In ``docs/``, a number with a unit of
+a figure must be inside of such comments, or of those that say where it is quoted from::
 
     <!-- quoted: SOURCE -->900 requests/s<!-- /quoted -->
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.writing import write_whole
-from upkeep.cells import KINDS
+from upkeep.markers import KINDS
 
 _MARKED = re.compile(
     rf"<!-- (?P<kind>{'|'.join(KINDS)}): (?P<words>.*?)\s-->(?P<text>.*?)<!-- /(?P=kind) -->", re.S

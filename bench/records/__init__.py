@@ -1,0 +1,1 @@
+"""What a run measured, as it is kept in a file."""
