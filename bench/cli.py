@@ -45,8 +45,7 @@ from harness.task import reports_errors
 from harness.validation import describe
 
 LATEST = "the latest unfinished run"
-_SILENCE = 60.0
-"""Seconds between lines of progress without a terminal."""
+_SILENCE = 60.0  # Seconds between lines of progress without a terminal
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -25,12 +25,12 @@ from tests.test_locust import load_spec
 pytestmark = pytest.mark.timeout(300)
 
 LOADS = ("load1", "load2", "load3")
+# Instead of uvx, which would need the internet. Each start has a folder for temporary files of its
+# own: Locust writes the locustfile that it receives there, always under the same name.
 UVX = """#!/bin/sh
 shift
 TMPDIR=$(mktemp -d -p {folder}) PYTHONPATH={path} exec {python} -m locust "$@"
 """
-"""Instead of uvx, which would need the internet. Each start has a folder for temporary files of its
-own: Locust writes the locustfile that it receives there, always under the same name."""
 
 
 @pytest.fixture(autouse=True)

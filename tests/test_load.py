@@ -17,8 +17,7 @@ from tests.test_locust import load_spec, serving
 
 pytestmark = pytest.mark.timeout(180)
 
-SIZE = 2
-"""The length of the body of the server's responses."""
+SIZE = 2  # The length of the body of the server's responses
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -14,9 +14,11 @@ from harness.errors import TaskError, UsageError
 from harness.paths import ROOT
 from upkeep.reference import place_of
 
+# Files that describe a server and do not change what it does
 _BESIDE = ("README.md", "behaviours.json")
-"""Files that describe a server and do not change what it does."""
 
+# Warnings, by kind, that spoil a figure: something else than the server decided it. Others, such as
+# failed requests, are results themselves.
 SPOILING = {
     "busy": r"the machine was busy",
     "waiting": r"programs waited for a CPU",
@@ -26,15 +28,10 @@ SPOILING = {
     "clients": r"other clients used it",
     "uncompared": r"no response was compared",
 }
-"""Warnings, by kind, that spoil a figure: something else than the server decided it.
 
-Others, such as failed requests, are results themselves."""
+FEWER = "fewer"  # Accepts some of a workload's levels, and fewer repeats
 
-FEWER = "fewer"
-"""Accepts some of a workload's levels, and fewer repeats."""
-
-KINDS = [FEWER, *SPOILING]
-"""What can be accepted."""
+KINDS = [FEWER, *SPOILING]  # What can be accepted
 
 _ADVICE = {
     "busy": "measure on a machine with nothing else running",
@@ -145,8 +142,7 @@ def _part_of(own: Workload, measured: Workload) -> Workload:
     return own.model_copy(update={"load": load, "repeats": min(own.repeats, _FEWEST)})
 
 
-_FEWEST = 2
-"""Repeats, without which a figure shows nothing of its noise."""
+_FEWEST = 2  # Repeats, without which a figure shows nothing of its noise
 
 
 def _whole(run: Run) -> Iterator[Problem]:

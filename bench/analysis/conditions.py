@@ -20,20 +20,13 @@ class Conditions:
     target: str
     case: str
     level: float
-    cores: float | None
-    """Cores that the server used."""
-    per_core: float | None
-    """Requests per second for each core that it used."""
-    machine: float | None
-    """The share of all cores that was in use."""
-    waited: float | None
-    """The share of time in which a task waited for a CPU."""
-    steal: float | None
-    """The share of CPU time that the hypervisor gave to others."""
-    softirq: float | None
-    """The share of CPU time spent in soft interrupts."""
-    processes: int
-    """The most that were seen, as are threads."""
+    cores: float | None  # Cores that the server used
+    per_core: float | None  # Requests per second for each core that it used
+    machine: float | None  # The share of all cores that was in use
+    waited: float | None  # The share of time in which a task waited for a CPU
+    steal: float | None  # The share of CPU time that the hypervisor gave to others
+    softirq: float | None  # The share of CPU time spent in soft interrupts
+    processes: int  # The most that were seen, as are threads
     threads: int
 
 

@@ -15,25 +15,19 @@ from urllib.parse import urlsplit
 from bench.generators.program import LoadResult, LoadSpec
 from bench.records.result import Step
 
-MOST_FAILED = 0.001
-"""The share of requests that must not be reached by those that fail."""
+MOST_FAILED = 0.001  # The share of requests that must not be reached by those that fail
 MOST_STEPS = 12
 _PROBE_CONNECTIONS = 50
 _PROBE_SECONDS = 2.0
-_START = 0.75
-"""The first rate, relative to that of a closed load."""
+_START = 0.75  # The first rate, relative to that of a closed load
 _GROWTH = 1.5
 _SHRINKAGE = 0.5
-_WIDTH = 1.05
-"""The ratio of the lowest rate that did not hold to the highest that did, at the end."""
-_LEAST = 1.0
-"""The lowest rate that is tried, in requests per second."""
-_BUSY = 0.9
-"""The share of a core from which a process of the load generator is at its limit."""
+_WIDTH = 1.05  # The ratio of the lowest rate that did not hold to the highest that did, at the end
+_LEAST = 1.0  # The lowest rate that is tried, in requests per second
+_BUSY = 0.9  # The share of a core from which a process of the load generator is at its limit
+# The most seconds that a server gets between steps to become as quick as the limit
 _RECOVERY = 10.0
-"""The most seconds that a server gets between steps to become as quick as the limit."""
-_PROMPT = 3
-"""Prompt responses in a row that show that it has recovered."""
+_PROMPT = 3  # Prompt responses in a row that show that it has recovered
 _SETTLE = 0.5
 
 

@@ -22,14 +22,13 @@ _FIELDS = re.compile(
 class Connections:
     """The connections of a program at one time."""
 
-    at: float
-    """On the monotonic clock."""
+    at: float  # On the monotonic clock
     sockets: int = 0
     established: int = 0
+    # For each established one, the seconds since it sent something
     waiting: list[float] = field(default_factory=list)
-    """For each established one, the seconds since it sent something."""
+    # For each other one, the least seconds since its first attempt
     connecting: list[float] = field(default_factory=list)
-    """For each other one, the least seconds since its first attempt."""
 
     def unanswered(self, until: float, timeout: float) -> int:
         """The requests that will be older than the timeout at a time, unless answered before."""

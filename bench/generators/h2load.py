@@ -30,22 +30,17 @@ from bench.generators.program import (
 )
 from bench.records.result import Errors
 
-_PERIODS = 100
-"""The most often that connections are opened, per second."""
+_PERIODS = 100  # The most often that connections are opened, per second
 _LOOKS = (3, 1)
 _LOOK = 0.25
+# Seconds before the end, with those for each connection, when the connections are inspected: a
+# multiple of them, as the machine is busy. The last time before the end counts.
 _LOOK_EACH = 100e-6
-"""Seconds before the end, with those for each connection, when the connections are inspected: a
-multiple of them, as the machine is busy. The last time before the end counts."""
-_NEAR = 1.0
-"""Seconds before the end in which a request that waits is taken to go on waiting."""
+_NEAR = 1.0  # Seconds before the end in which a request that waits is taken to go on waiting
 _OVER = "Main benchmark duration is over"
-_TEARDOWN = 0.2
-"""Seconds in which all connections are closed at the end."""
-_COSTLY = 15
-"""Microseconds of CPU time that h2load should not exceed for a request."""
-_MANY = 10_000
-"""Requests beside which the CPU time of its start does not count."""
+_TEARDOWN = 0.2  # Seconds in which all connections are closed at the end
+_COSTLY = 15  # Microseconds of CPU time that h2load should not exceed for a request
+_MANY = 10_000  # Requests beside which the CPU time of its start does not count
 
 
 def generate(spec: LoadSpec) -> LoadResult:
@@ -226,8 +221,7 @@ class _Totals:
     started: int
     done: int
     timeouts: int = 0
-    received: int | None = None
-    """Bytes of bodies."""
+    received: int | None = None  # Bytes of bodies
 
     @classmethod
     def of(cls, finished: Finished) -> "_Totals":

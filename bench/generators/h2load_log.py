@@ -7,27 +7,22 @@ import numpy as np
 
 from bench.records.histogram import Histogram
 
+# Bytes that are read at once: the log of a fast server has hundreds of megabytes
 _CHUNK = 16_000_000
-"""Bytes that are read at once: the log of a fast server has hundreds of megabytes."""
 
 
 class Log:
     """What a log says. Its columns are start (µs since the epoch), status and duration (µs)."""
 
     def __init__(self, path: Path, timeout: float) -> None:
-        """Read a log; responses after more than ``timeout`` seconds are late."""
         self.good = Histogram()
-        self.late = 0
-        """Answered with 200, but too late."""
-        self.refused = 0
-        """Answered with another status."""
-        self.ended = 0
-        """All requests in the log."""
+        self.late = 0  # Answered with 200, but too late
+        self.refused = 0  # Answered with another status
+        self.ended = 0  # All requests in the log
+        # When the first request began and the last one ended (µs since the epoch)
         self.first = self.last = 0
-        """When the first request began and the last one ended (µs since the epoch)."""
         self._timeout = timeout * 1e6
-        self._ends: Counter[int] = Counter()
-        """Good responses by the millisecond of their end."""
+        self._ends: Counter[int] = Counter()  # Good responses by the millisecond of their end
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK):
                 self._add(chunk + file.readline())

@@ -21,10 +21,8 @@ from harness.ports import free_port
 from harness.wheel import install_wheel
 
 SCRIPT = Path(__file__).with_name("locustfile.py")
-PORT = 5557
-"""The master's port for workers on other machines."""
-PATIENCE = 300.0
-"""Seconds to wait for workers on other machines."""
+PORT = 5557  # The master's port for workers on other machines
+PATIENCE = 300.0  # Seconds to wait for workers on other machines
 
 
 def version() -> str:

@@ -45,13 +45,10 @@ from locust.exception import StopUser
 from locust.runners import MasterRunner, WorkerRunner
 
 ERRORS = ("connect", "read", "timeout", "unfinished", "status", "short")
-_SPARE_FILES = 100
-"""File descriptors kept free for anything but connections."""
-_PAUSE = 0.1
-"""Seconds that a connection of the closed model waits after it was refused."""
+_SPARE_FILES = 100  # File descriptors kept free for anything but connections
+_PAUSE = 0.1  # Seconds that a connection of the closed model waits after it was refused
 
-Request = tuple[bytes, int | None]
-"""A request, and the length of the right body, if it is known."""
+Request = tuple[bytes, int | None]  # A request, and the length of the right body, if it is known
 
 _poll, _READABLE = get_original("select", ["poll", "POLLIN"])
 
@@ -78,7 +75,6 @@ class Connection:
     """A keep-alive connection, made when it is first used and again after it was closed."""
 
     def __init__(self, family: int, address: Any) -> None:
-        """Take the server's address."""
         self._server = family, address
         self._socket: Any = None
         self._poll: Any = None
@@ -132,7 +128,6 @@ class Timer:
     """Wakes a greenlet on time; gevent's own timers are up to a millisecond late."""
 
     def __init__(self) -> None:
-        """Create a kernel timer."""
         if sys.platform == "linux":
             self._libc = ctypes.CDLL(None, use_errno=True)
             self._fd = self._libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK)
@@ -174,11 +169,9 @@ class Share:
         self._files = _raise_file_limit() - _SPARE_FILES
         self._slots = min(load["in_flight"] // workers, self._files)
         self._idle: list[Connection] = []
-        self._in_flight = 0
-        """Greenlets that have not ended."""
+        self._in_flight = 0  # Greenlets that have not ended
         self._began = self._last = 0.0
-        self._until = math.inf
-        """Responses count until then."""
+        self._until = math.inf  # Responses count until then
         self._good = array("I")
         self._lags = array("I")
         self._seconds: Counter[int] = Counter()

@@ -15,10 +15,9 @@ from harness.errors import TaskError
 from harness.processes import ending, spawn, stop
 from harness.programs import find_program, search_path
 
+# The most connections of an open model at once; what exceeds it waits for a slot
 IN_FLIGHT = 10_000
-"""The most connections of an open model at once; what exceeds it waits for a slot."""
-GRACE = 60.0
-"""Seconds that a load generator may take beyond its duration and timeout."""
+GRACE = 60.0  # Seconds that a load generator may take beyond its duration and timeout
 _POLL = 0.05
 
 
@@ -30,26 +29,21 @@ class GeneratorError(TaskError):
 class LoadSpec:
     """A load to put on a server."""
 
-    url: str
-    """The server's URL, without a trailing slash."""
-    paths: Sequence[str]
-    """Request targets, requested in order or at random."""
+    url: str  # The server's URL, without a trailing slash
+    paths: Sequence[str]  # Request targets, requested in order or at random
     random: bool
     model: Model
     level: float
-    duration: float | None
-    """Seconds; None if ``requests`` limits the load."""
+    duration: float | None  # Seconds; None if `requests` limits the load
     requests: int | None
     calls: int
     timeout: float
     threads: int
     headers: dict[str, str]
-    folder: Path
-    """For the generator's own files."""
+    folder: Path  # For the generator's own files
+    # The length in bytes of the body due for each of `paths`, if they are known
     sizes: Sequence[int] = ()
-    """The length in bytes of the body due for each of ``paths``, if they are known."""
-    seed: int = 1
-    """Of the random order."""
+    seed: int = 1  # Of the random order
 
 
 @dataclass(frozen=True)
@@ -57,12 +51,11 @@ class Bodies:
     """The bodies of all responses, in bytes."""
 
     received: int
-    due: int
-    """What the complete responses should have had."""
+    due: int  # What the complete responses should have had
     least: int
+    # The bounds of what a correct server sends: they leave room for unfinished responses, and for
+    # the mix of paths if it is not known exactly. None if failures have bodies of any length.
     most: int | None
-    """The bounds of what a correct server sends: they leave room for unfinished responses, and for
-    the mix of paths if it is not known exactly. None if failures have bodies of any length."""
 
     @property
     def agree(self) -> bool:
@@ -75,39 +68,29 @@ class LoadResult:
     """What a load generator measured."""
 
     command: list[str]
-    requests: int
-    """Answered with 200, in time."""
+    requests: int  # Answered with 200, in time
     seconds: float
     latency: Latency | None
     errors: Errors
-    cpu: float
-    """Seconds of CPU time that the generator used."""
+    cpu: float  # Seconds of CPU time that the generator used
     output: str
-    observer: float
-    """Seconds of CPU time that this program used in that time."""
+    observer: float  # Seconds of CPU time that this program used in that time
+    # The share of a core that the generator's busiest process used, if it reports that
     busiest: float | None = None
-    """The share of a core that the generator's busiest process used, if it reports that."""
+    # The 99th percentile, in milliseconds, of how late requests were sent, without those that the
+    # server delayed (constant rate)
     lag: float | None = None
-    """The 99th percentile, in milliseconds, of how late requests were sent, without those that the
-    server delayed (constant rate)."""
-    histogram: str = ""
-    """The response times of ``requests``, encoded."""
-    attempts: int = 0
-    """Requests begun."""
-    bodies: Bodies | None = None
-    """None if the generator does not count bytes."""
+    histogram: str = ""  # The response times of `requests`, encoded
+    attempts: int = 0  # Requests begun
+    bodies: Bodies | None = None  # None if the generator does not count bytes
+    # Good responses in each whole second of the load, to its end; also those without any
     per_second: list[int] = field(default_factory=list)
-    """Good responses in each whole second of the load, to its end; also those without any."""
-    rate: float | None = None
-    """The capacity."""
-    steps: list[Step] = field(default_factory=list)
-    """The steps of a search for the capacity."""
+    rate: float | None = None  # The capacity
+    steps: list[Step] = field(default_factory=list)  # The steps of a search for the capacity
+    # Good responses in other steps, which are in no figure but used CPU time and data sources
     others: int = 0
-    """Good responses in other steps, which are in no figure but used CPU time and data sources."""
-    workers_cpu: float = 0.0
-    """The part of ``cpu`` that other machines used."""
-    warnings: list[str] = field(default_factory=list)
-    """Reasons to doubt the figures."""
+    workers_cpu: float = 0.0  # The part of `cpu` that other machines used
+    warnings: list[str] = field(default_factory=list)  # Reasons to doubt the figures
 
     @property
     def share(self) -> float:
@@ -123,16 +106,14 @@ class Finished:
     seconds: float
     cpu: float
     observer: float
-    was_stopped: bool
-    """Whether it had done its work but did not end."""
+    was_stopped: bool  # Whether it had done its work but did not end
 
 
 @dataclass(frozen=True)
 class Look:
     """A function that looks at the running program, given its process id."""
 
-    after: float
-    """Seconds from the program's start."""
+    after: float  # Seconds from the program's start
     at: Callable[[int], None]
 
 

@@ -10,14 +10,12 @@ from typing import Literal, get_args
 from bench.measuring.process_tree import Tree
 from harness.errors import UsageError
 
+# `database` includes the slow upstream, `load` this program, which observes the server
 Role = Literal["server", "database", "load"]
-"""``database`` includes the slow upstream, ``load`` this program, which observes the server."""
-Cores = Mapping[str, Sequence[int]]
-"""The cores of each role; a role that is missing runs on all."""
+Cores = Mapping[str, Sequence[int]]  # The cores of each role; a role that is missing runs on all
 ROLES: tuple[Role, ...] = get_args(Role)
 _FORM = re.compile(rf"({'|'.join(ROLES)})=(\S+)")
-_ENOUGH = 4
-"""The fewest cores that are divided among the roles by default."""
+_ENOUGH = 4  # The fewest cores that are divided among the roles by default
 
 
 def chosen(parts: Sequence[str], *, sources: bool) -> dict[str, list[int]]:

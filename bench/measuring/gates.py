@@ -9,28 +9,17 @@ from bench.measuring.responses import Sampler
 from bench.records.result import Pressure, Sources
 from bench.workloads.workload import Workload
 
-_BUSY = 0.05
-"""The share of the machine that other programs may use."""
-_WAITED = 0.25
-"""The share of time in which a task may wait for a CPU."""
-_STOLEN = 0.01
-"""The share of CPU time that the hypervisor may give to others."""
-_SATURATED = 0.8
-"""The share of its cores that the load generator or the upstream may use."""
-_OBSERVED = 0.03
-"""The share of a core that measuring may use."""
-_LATE = 20.0
-"""Milliseconds by which the generator may miss a request's scheduled start."""
-_FAILED = 0.01
-"""The share of requests that may fail."""
-_TOO_MUCH = 2
-"""The largest ratio of a data source's count to the operations that the requests need."""
-_SLACK = 1_000
-"""Further operations: requests still in flight at the end, and compared responses."""
-_DRIFT = 0.05
-"""The share by which the last third of a load may differ from the first."""
-_LEAST_SECONDS = 6
-"""The fewest whole seconds that are divided into thirds."""
+_BUSY = 0.05  # The share of the machine that other programs may use
+_WAITED = 0.25  # The share of time in which a task may wait for a CPU
+_STOLEN = 0.01  # The share of CPU time that the hypervisor may give to others
+_SATURATED = 0.8  # The share of its cores that the load generator or the upstream may use
+_OBSERVED = 0.03  # The share of a core that measuring may use
+_LATE = 20.0  # Milliseconds by which the generator may miss a request's scheduled start
+_FAILED = 0.01  # The share of requests that may fail
+_TOO_MUCH = 2  # The largest ratio of a data source's count to the operations that the requests need
+_SLACK = 1_000  # Further operations: requests still in flight at the end, and compared responses
+_DRIFT = 0.05  # The share by which the last third of a load may differ from the first
+_LEAST_SECONDS = 6  # The fewest whole seconds that are divided into thirds
 
 
 @dataclass(frozen=True)
@@ -41,15 +30,11 @@ class Usage:
     database: float | None
     upstream: float | None
     generator: float
-    observer: float
-    """This program, while the load ran."""
-    program: float
-    """This program, with its reading of the load generator's log."""
-    machine: float
-    """All programs on the server's machine or, if that cannot be read, on this one."""
+    observer: float  # This program, while the load ran
+    program: float  # This program, with its reading of the load generator's log
+    machine: float  # All programs on the server's machine or, if that cannot be read, on this one
     pressure: Pressure
-    away: float = 0.0
-    """What the programs above used on other machines than that."""
+    away: float = 0.0  # What the programs above used on other machines than that
 
     @property
     def other(self) -> float:

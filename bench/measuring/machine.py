@@ -27,8 +27,7 @@ _KERNEL = (
     *("net/core/somaxconn", "net/ipv4/tcp_max_syn_backlog", "net/ipv4/ip_local_port_range"),
     *("net/ipv4/tcp_tw_reuse", "net/ipv4/tcp_fin_timeout", "fs/file-max"),
 )
-_OTHER_FILES = 100
-"""Open files of a program besides its connections."""
+_OTHER_FILES = 100  # Open files of a program besides its connections
 
 
 def raise_limits() -> None:

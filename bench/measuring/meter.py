@@ -18,12 +18,11 @@ class Counts:
 
     cpus: int
     clock: float
-    busy: float
-    """CPU time of programs and of the kernel."""
+    busy: float  # CPU time of programs and of the kernel
     softirq: float
     steal: float
+    # Time in which at least one task waited for a CPU; None on kernels that do not count it
     waited: float | None
-    """Time in which at least one task waited for a CPU; None on kernels that do not count it."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,7 @@ class Use:
     """What the whole machine did in a time."""
 
     elapsed: float
-    seconds: float
-    """CPU time used."""
+    seconds: float  # CPU time used
     pressure: Pressure
 
 
@@ -40,7 +38,6 @@ class Meter:
     """The use of the whole machine since this object was created."""
 
     def __init__(self) -> None:
-        """Start counting."""
         self._before = _now()
 
     def use(self) -> Use:

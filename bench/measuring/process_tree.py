@@ -8,19 +8,15 @@ from urllib.parse import urlsplit
 
 import psutil
 
-_INTERVAL = 0.5
-"""The least seconds between two memory samples."""
-_SHARE = 0.01
-"""The share of a core that sampling may use: many processes are sampled less often."""
-_EVERY = 4
-"""Samples after which the list of child processes is refreshed."""
+_INTERVAL = 0.5  # The least seconds between two memory samples
+_SHARE = 0.01  # The share of a core that sampling may use: many processes are sampled less often
+_EVERY = 4  # Samples after which the list of child processes is refreshed
 
 
 class Tree:
     """A program of this machine: its root processes and all their descendants."""
 
     def __init__(self, *roots: psutil.Process) -> None:
-        """Start from ``roots``."""
         self.roots = roots
         self._samples = 0
         self._known: list[psutil.Process] = []
@@ -72,7 +68,6 @@ class Peak:
     """The most memory, processes and threads of a program at once."""
 
     def __init__(self, tree: Tree) -> None:
-        """Start from what there is now."""
         self.tree = tree
         self.bytes = self.processes = self.threads = 0
         self.look()

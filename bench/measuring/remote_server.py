@@ -19,7 +19,6 @@ class Elsewhere:
     environment: Mapping[str, str] = {}
 
     def __init__(self, url: str) -> None:
-        """Take its address, and find its processes."""
         subject = Subject.at(url)
         self.url, self.host, self.port = subject.url, subject.host, subject.port
         self.tree = listening_at([url]) if is_loopback(subject.host) else Tree()

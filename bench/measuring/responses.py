@@ -15,12 +15,9 @@ from conformance.subject import Subject
 from harness.errors import TaskError
 from spec import Expected
 
-_MOST_AFTER = 20
-"""The most paths that are requested again after the load."""
-_RECOVERY = 20.0
-"""Seconds until a server must answer again after the load."""
-_REFUSALS = (502, 503, 504)
-"""The contract's statuses of a server that cannot answer now."""
+_MOST_AFTER = 20  # The most paths that are requested again after the load
+_RECOVERY = 20.0  # Seconds until a server must answer again after the load
+_REFUSALS = (502, 503, 504)  # The contract's statuses of a server that cannot answer now
 
 
 class WrongAnswer(TaskError):
@@ -31,7 +28,6 @@ class Contract:
     """The correct responses to the requests of a workload."""
 
     def __init__(self, files: Path) -> None:
-        """Take the folder of files that the server serves."""
         self._files = {path.name: path for path in files.iterdir()} if files.is_dir() else {}
         self._known: dict[str, Expected] = {}
 
@@ -60,7 +56,6 @@ class Sampler:
     """Sends a few requests to a server under load, and checks the responses."""
 
     def __init__(self, subject: Subject, contract: Contract, paths: Sequence[str]) -> None:
-        """Request ``paths`` from ``subject``."""
         self.subject, self.contract, self.paths = subject, contract, paths
         self.during = self.after = self.unanswered = 0
         self.wrong: WrongAnswer | None = None

@@ -23,16 +23,13 @@ from harness.paths import ROOT
 from harness.services import Services
 from harness.versions import dependencies
 
+# Called before each turn, with the numbers of turns that are done and that there are to do, and the
+# estimated seconds left
 Progress = Callable[[Turn, int, int, float], None]
-"""Called before each turn, with the numbers of turns that are done and that there are to do, and
-the estimated seconds left."""
 
-_TRIES = 3
-"""The most attempts at a turn that fails for reasons that are not the server's."""
-_PAUSE = 3.0
-"""Seconds between them: a database may be restarting."""
-_GIVE_UP = 3
-"""Turns in a row without a figure for such reasons, after which a run stops."""
+_TRIES = 3  # The most attempts at a turn that fails for reasons that are not the server's
+_PAUSE = 3.0  # Seconds between them: a database may be restarting
+_GIVE_UP = 3  # Turns in a row without a figure for such reasons, after which a run stops
 
 
 def serving(workload: Workload, targets: Sequence[Target]) -> list[Target]:

@@ -8,29 +8,23 @@ from dataclasses import dataclass
 from bench.workloads.workload import Case, Workload
 from harness.catalog import Target
 
-_OVERHEAD = 3.0
-"""Seconds that a turn takes besides its load, until turns have been timed."""
-_UNKNOWN = 10.0
-"""The same for a load that ends by itself."""
-_STEPS = 8
-"""The usual steps of a search for the capacity."""
-_BETWEEN = 2.5
-"""Seconds that each of them takes besides its load."""
+_OVERHEAD = 3.0  # Seconds that a turn takes besides its load, until turns have been timed
+_UNKNOWN = 10.0  # The same for a load that ends by itself
+_STEPS = 8  # The usual steps of a search for the capacity
+_BETWEEN = 2.5  # Seconds that each of them takes besides its load
 
 
 @dataclass(frozen=True)
 class Turn:
     """One server, freshly started in one case, measured once at one level."""
 
-    order: int
-    """Its place in the run, from 1."""
+    order: int  # Its place in the run, from 1
     target: Target
     case: Case
     level: float
     repeat: int
     warmup: float
-    seconds: float
-    """The estimated duration."""
+    seconds: float  # The estimated duration
 
     @property
     def key(self) -> tuple[str, str, float, int]:
@@ -97,7 +91,6 @@ class TimeLeft:
     """Estimates the time that turns will take, from those that have been timed."""
 
     def __init__(self) -> None:
-        """Start without any."""
         self._took: defaultdict[tuple[str, str, float], list[float]] = defaultdict(list)
         self._planned = self._spent = 0.0
 

@@ -12,8 +12,7 @@ from bench.measuring.sources import Source, sources_of
 from bench.records.result import Sources
 from harness.services import Services
 
-_FLUSH = 5.0
-"""Seconds that a data source may take to count its last operations."""
+_FLUSH = 5.0  # Seconds that a data source may take to count its last operations
 
 
 class Ledger:

@@ -24,10 +24,8 @@ class Source:
 
     name: SourceName
     url: str
-    read: Callable[[], int]
-    """Reads the current count."""
-    per_path: Sequence[int]
-    """The fewest operations that a request for each path needs."""
+    read: Callable[[], int]  # Reads the current count
+    per_path: Sequence[int]  # The fewest operations that a request for each path needs
 
     def count(self) -> int:
         """The current count; raises :class:`Disturbed` if the source does not answer."""

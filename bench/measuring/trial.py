@@ -36,8 +36,8 @@ from harness.settings import SETTINGS, URLS
 
 Server = Running | Elsewhere
 
+# Connections of the warm-up before a search for the capacity, which has no level of its own
 _WARM_CONNECTIONS = 50
-"""Connections of the warm-up before a search for the capacity, which has no level of its own."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,13 @@ class RunContext:
 
     workload: Workload
     services: Services
-    files: Path
-    """The servers' ``FILES_DIR``."""
+    files: Path  # The servers' `FILES_DIR`
     paths: Sequence[str]
+    # Machines that generate the load instead of this one (Locust only)
     workers: tuple[str, ...] = ()
-    """Machines that generate the load instead of this one (Locust only)."""
-    cores: Cores = field(default_factory=dict)
-    """The cores of each role; empty if nothing is pinned."""
-    own_databases: bool = False
-    """Whether the databases are the user's, which are never pinned."""
-    elsewhere: Elsewhere | None = None
-    """The server, if the user runs it."""
+    cores: Cores = field(default_factory=dict)  # The cores of each role; empty if nothing is pinned
+    own_databases: bool = False  # Whether the databases are the user's, which are never pinned
+    elsewhere: Elsewhere | None = None  # The server, if the user runs it
 
 
 def measure(turn: Turn, context: RunContext) -> Measurement:

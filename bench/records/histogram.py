@@ -20,15 +20,13 @@ PERCENTILES = {
 }
 _LONGEST = 3_600_000_000
 _DIGITS = 3
-_BITS = 11
-"""The bits of a value that a histogram with three digits keeps."""
+_BITS = 11  # The bits of a value that a histogram with three digits keeps
 
 
 class Histogram:
     """Counts response times."""
 
     def __init__(self) -> None:
-        """Start empty."""
         self._counts: Any = HdrHistogram(1, _LONGEST, _DIGITS)
 
     def __len__(self) -> int:

@@ -52,18 +52,12 @@ class Latency(_Model):
 class Errors(_Model):
     """Requests that failed, by kind."""
 
-    connect: int = 0
-    """Not sent: no connection was made, or it closed first."""
-    read: int = 0
-    """The connection broke or closed before the response was complete."""
-    timeout: int = 0
-    """Answered too late."""
-    unfinished: int = 0
-    """Never answered: begun longer than the timeout before the load ended."""
-    status: int = 0
-    """Answered with a status other than 200."""
-    short: int = 0
-    """Answered with a body of a wrong length."""
+    connect: int = 0  # Not sent: no connection was made, or it closed first
+    read: int = 0  # The connection broke or closed before the response was complete
+    timeout: int = 0  # Answered too late
+    unfinished: int = 0  # Never answered: begun longer than the timeout before the load ended
+    status: int = 0  # Answered with a status other than 200
+    short: int = 0  # Answered with a body of a wrong length
 
     @property
     def total(self) -> int:
@@ -74,57 +68,43 @@ class Errors(_Model):
 class Step(_Model):
     """One step of a search for the capacity."""
 
-    rate: float
-    """Requests per second that were scheduled."""
+    rate: float  # Requests per second that were scheduled
     seconds: float
-    requests: int
-    """Requests answered with 200, in time."""
-    achieved: float
-    """``requests`` per second."""
-    p99: float | None
-    """Milliseconds; None if it falls on a failed request."""
-    failed: float
-    """The share of requests that failed."""
-    held: bool
-    """Whether the server kept the limits."""
-    why: str = ""
-    """Why it did not hold, or why the step proves nothing."""
+    requests: int  # Requests answered with 200, in time
+    achieved: float  # `requests` per second
+    p99: float | None  # Milliseconds; None if it falls on a failed request
+    failed: float  # The share of requests that failed
+    held: bool  # Whether the server kept the limits
+    why: str = ""  # Why it did not hold, or why the step proves nothing
 
 
 class Cpu(_Model):
     """Seconds of CPU time, user and system, while the load ran."""
 
-    server: float | None
-    """None if it runs on another machine, where it cannot be read."""
+    server: float | None  # None if it runs on another machine, where it cannot be read
+    # MongoDB and PostgreSQL, if the workload uses them and they run on this machine
     database: float | None
-    """MongoDB and PostgreSQL, if the workload uses them and they run on this machine."""
-    upstream: float | None = None
-    """The slow upstream, if the workload uses it."""
+    upstream: float | None = None  # The slow upstream, if the workload uses it
     generator: float
-    observer: float
-    """This program, which samples memory and compares responses."""
-    other: float = 0.0
-    """All other programs on this machine."""
+    observer: float  # This program, which samples memory and compares responses
+    other: float = 0.0  # All other programs on this machine
 
 
 class Pressure(_Model):
     """How contended the machine's CPUs were while the load ran: shares from 0 to 1."""
 
+    # The share of time in which a task waited for a CPU (/proc/pressure/cpu)
     cpu_some: float | None = None
-    """The share of time in which a task waited for a CPU (/proc/pressure/cpu)."""
-    steal: float | None = None
-    """The share of CPU time that the hypervisor gave to others."""
+    steal: float | None = None  # The share of CPU time that the hypervisor gave to others
+    # The share of CPU time spent in soft interrupts, such as the network's
     softirq: float | None = None
-    """The share of CPU time spent in soft interrupts, such as the network's."""
-    machine: float | None = None
-    """The share of all cores that was in use."""
+    machine: float | None = None  # The share of all cores that was in use
 
 
 class Memory(_Model):
     """Memory of all the server's processes in bytes (PSS: shared pages count once)."""
 
-    rest: int
-    """Before any load."""
+    rest: int  # Before any load
     peak: int
 
 
@@ -137,8 +117,7 @@ class Sources(_Model):
     name: SourceName
     counted: int
     least: int
-    exactly: bool = False
-    """Whether ``counted`` must equal ``least``."""
+    exactly: bool = False  # Whether `counted` must equal `least`
 
     @property
     def agrees(self) -> bool:
@@ -149,11 +128,10 @@ class Sources(_Model):
 class Checked(_Model):
     """Responses that were compared with the contract, byte for byte."""
 
-    during: int
-    """Correct responses during the load."""
+    during: int  # Correct responses during the load
     after: int
+    # Requests that the busy server did not answer, or refused with a status of the contract
     unanswered: int
-    """Requests that the busy server did not answer, or refused with a status of the contract."""
 
 
 class Measurement(_Model):
@@ -163,54 +141,38 @@ class Measurement(_Model):
     case: str
     model: Model
     level: float
-    repeat: int
-    """From 1."""
+    repeat: int  # From 1
     started: str
-    command: list[str]
-    """The load generator's."""
-    settings: dict[str, str]
-    """The server's settings that the workload sets."""
+    command: list[str]  # The load generator's
+    settings: dict[str, str]  # The server's settings that the workload sets
+    # The contract's settings as the server got them; of URLs only scheme, host and path
     environment: dict[str, str] = {}
-    """The contract's settings as the server got them; of URLs only scheme, host and path."""
     seconds: float
-    requests: int
-    """Requests answered with 200, in time."""
-    rate: float
-    """``requests`` per second."""
-    latency: Latency | None
-    """None if nothing was requested."""
+    requests: int  # Requests answered with 200, in time
+    rate: float  # `requests` per second
+    latency: Latency | None  # None if nothing was requested
+    # The response times of `requests` in microseconds: an HdrHistogram (V2, compressed, base64).
+    # Failed requests are not in it.
     histogram: str = ""
-    """The response times of ``requests`` in microseconds: an HdrHistogram (V2, compressed, base64).
-    Failed requests are not in it."""
     errors: Errors
-    attempts: int = 0
-    """Requests begun."""
-    received: int | None = None
-    """Bytes of bodies; None if the load generator does not count them."""
-    due: int | None = None
-    """Bytes that the bodies of ``requests`` should have had."""
+    attempts: int = 0  # Requests begun
+    received: int | None = None  # Bytes of bodies; None if the load generator does not count them
+    due: int | None = None  # Bytes that the bodies of `requests` should have had
+    # Requests answered with 200 in each whole second since the load began
     per_second: list[int] = []
-    """Requests answered with 200 in each whole second since the load began."""
-    steps: list[Step] = []
-    """The steps of a search for the capacity."""
+    steps: list[Step] = []  # The steps of a search for the capacity
     cpu: Cpu
     pressure: Pressure = Pressure()
-    memory: Memory | None
-    """None if it cannot be read."""
-    processes: int = 0
-    """The server's processes, as seen under load."""
-    threads: int = 0
-    """The server's threads, as seen under load."""
+    memory: Memory | None  # None if it cannot be read
+    processes: int = 0  # The server's processes, as seen under load
+    threads: int = 0  # The server's threads, as seen under load
+    # The cores of the server, the database and the load; empty if they were not pinned
     affinity: dict[str, list[int]] = {}
-    """The cores of the server, the database and the load; empty if they were not pinned."""
-    order: int = 0
-    """Its place in the run, from 1."""
+    order: int = 0  # Its place in the run, from 1
     checked: Checked
     sources: list[Sources]
-    warnings: list[str]
-    """Reasons to doubt the figure."""
-    output: str
-    """The load generator's output."""
+    warnings: list[str]  # Reasons to doubt the figure
+    output: str  # The load generator's output
 
     @property
     def open_loop(self) -> bool:
@@ -225,11 +187,9 @@ class Machine(_Model):
     kernel: str
     cpu: str
     cores: int
-    memory: int
-    """Bytes."""
+    memory: int  # Bytes
     governor: str | None
-    limits: dict[str, str]
-    """Kernel settings and resource limits that affect a load."""
+    limits: dict[str, str]  # Kernel settings and resource limits that affect a load
 
 
 class ServerInfo(_Model):
@@ -240,23 +200,15 @@ class ServerInfo(_Model):
     framework: str
     homepage: str
     model: str
-    folder: str
-    """Its code, relative to the repository's root."""
+    folder: str  # Its code, relative to the repository's root
     run: list[str]
-    fingerprint: str
-    """The conformance suite's fingerprint of its responses."""
-    state: str
-    """A hash of everything that its verdict depends on."""
-    versions: dict[str, str]
-    """The versions of its direct dependencies."""
-    address: str = ""
-    """Where it ran, if the user started it there."""
-    machine: Machine | None = None
-    """Its machine, if that is another one and could be read."""
-    lines: int | None = None
-    """Its lines of code and configuration."""
-    drivers: dict[str, str] = {}
-    """Its drivers, by database."""
+    fingerprint: str  # The conformance suite's fingerprint of its responses
+    state: str  # A hash of everything that its verdict depends on
+    versions: dict[str, str]  # The versions of its direct dependencies
+    address: str = ""  # Where it ran, if the user started it there
+    machine: Machine | None = None  # Its machine, if that is another one and could be read
+    lines: int | None = None  # Its lines of code and configuration
+    drivers: dict[str, str] = {}  # Its drivers, by database
 
 
 class Failure(_Model):
@@ -267,10 +219,9 @@ class Failure(_Model):
     level: float
     repeat: int
     why: str
-    disqualifies: bool
-    """Whether a response was wrong, so that none of the server's figures is kept."""
+    disqualifies: bool  # Whether a response was wrong, so that none of the server's figures is kept
+    # Whether the server itself failed; if not, `just bench --resume` tries the turn again
     own: bool = True
-    """Whether the server itself failed; if not, ``just bench --resume`` tries the turn again."""
 
     @property
     def key(self) -> tuple[str, str, float, int]:
@@ -284,31 +235,26 @@ class Run(_Model):
     schema_version: Literal[2] = 2
     id: str
     workload_name: str
-    workload: Workload
-    """As it was run, with all changes from the command line."""
+    workload: Workload  # As it was run, with all changes from the command line
     quick: bool
     command: list[str]
     started: str
     finished: str | None = None
+    # Whether each turn was measured, or failed because of its server; if not, `just bench --resume`
+    # continues
     complete: bool = False
-    """Whether each turn was measured, or failed because of its server; if not,
-    ``just bench --resume`` continues."""
-    project: str
-    """The current commit, with ``+`` if files had been changed."""
+    project: str  # The current commit, with `+` if files had been changed
     machine: Machine
-    versions: dict[str, str]
-    """The versions of Python, the load generators and the databases."""
-    seed: int = 0
-    """Of the order of turns."""
-    workers: list[str] = []
-    """The machines that generated the load; empty for this one."""
+    versions: dict[str, str]  # The versions of Python, the load generators and the databases
+    seed: int = 0  # Of the order of turns
+    workers: list[str] = []  # The machines that generated the load; empty for this one
+    # The cores of the server, the databases and the load; empty if they were not pinned
     cpus: dict[str, list[int]] = {}
-    """The cores of the server, the databases and the load; empty if they were not pinned."""
     servers: dict[str, ServerInfo]
     measurements: list[Measurement] = []
     failures: list[Failure] = []
+    # Turns that failed for a reason that is not the server's, and were tried again
     tries: list[Failure] = []
-    """Turns that failed for a reason that is not the server's, and were tried again."""
 
     @property
     def hosts(self) -> list[str]:

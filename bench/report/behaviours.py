@@ -4,8 +4,7 @@ from conformance.matrix.page import render
 from conformance.matrix.rows import rows
 from harness.catalog import find_targets
 
-BEHAVIOURS = "behaviours.html"
-"""The page's file."""
+BEHAVIOURS = "behaviours.html"  # The page's file
 
 
 def behaviours_page() -> str:

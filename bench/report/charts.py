@@ -23,24 +23,20 @@ from bench.workloads.workload import UNITS
 
 Kind = Literal["bars", "percentiles", "steps", "levels", "cases"]
 
-_HEIGHT = 320
-"""The height of a chart with curves, in pixels."""
-_STEP = 12
-"""The distance between labels of curves, in pixels."""
-_WIDE = 10
-"""The ratio of highest to lowest value above which a scale is logarithmic."""
+_HEIGHT = 320  # The height of a chart with curves, in pixels
+_STEP = 12  # The distance between labels of curves, in pixels
+_WIDE = 10  # The ratio of highest to lowest value above which a scale is logarithmic
+# The offset of the figure from a bar's end: it follows the warning sign, if there is one
 _AFTER_SIGN = "datum.warned ? 20 : 5"
-"""The offset of the figure from a bar's end: it follows the warning sign, if there is one."""
+# Fainter grid lines where a logarithmic scale has no label
 _GRID: Any = {"condition": {"test": "datum.label", "value": 0.7}, "value": 0.2}
-"""Fainter grid lines where a logarithmic scale has no label."""
+# Breaks a case's name into lines that fit a phone
 _CASE_LINES = "split(datum.label, width < 300 ? ' ' : ', ')"
-"""Breaks a case's name into lines that fit a phone."""
 _PERCENTILE = "format(100 * (1 - pow(10, -{})), '.4~r') + '%'"
-_PERCENTILES = _PERCENTILE.format("datum.value")
-"""The percentile of a number of nines."""
+_PERCENTILES = _PERCENTILE.format("datum.value")  # The percentile of a number of nines
 _NAME_LIMIT = "width < 300 ? 130 : 200"
+# Whether a mark belongs to the highlighted server, or no server is highlighted
 _LIT = alt.when("highlight == '' || highlight == datum.target")
-"""Whether a mark belongs to the highlighted server, or no server is highlighted."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +44,12 @@ class Chart:
     """One chart of a run."""
 
     kind: Kind
-    figure: str
-    """The name of its values in a row's ``figures``."""
+    figure: str  # The name of its values in a row's `figures`
     title: str
     unit: str
-    descending: bool = False
-    """Whether the highest bar is the first."""
-    x: alt.X | None = None
-    """The x axis of a curve."""
-    log: bool = False
-    """Whether the y axis of a curve is logarithmic."""
+    descending: bool = False  # Whether the highest bar is the first
+    x: alt.X | None = None  # The x axis of a curve
+    log: bool = False  # Whether the y axis of a curve is logarithmic
 
     @property
     def name(self) -> str:

@@ -24,8 +24,7 @@ from harness.writing import write_whole
 PAGE = "index.html"
 DATA = "data"
 _COUNTED = re.compile(r"\bclip\d+\b")
-_OURS = "reference-servers "
-"""The start of the ``generator`` of all pages that tasks write."""
+_OURS = "reference-servers "  # The start of the `generator` of all pages that tasks write
 
 
 def write_report(

@@ -13,12 +13,12 @@ from bench.records.result import ServerInfo
 from bench.report.section import Section
 from bench.report.wording import place_text
 
+# How a server stands beside the best one: it is the best, or tied with it; either is too noisy to
+# tell; or it is behind
 Standing = Literal["best", "tied", "noisy", ""]
-"""How a server stands beside the best one: it is the best, or tied with it; either is too noisy to
-tell; or it is behind."""
 
+# The share of an interval's high that its low must reach for its figure to be ranked
 _STEADY = 0.75
-"""The share of an interval's high that its low must reach for its figure to be ranked."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class Table:
 
     heading: str
     columns: list[Column]
+    # Workloads of some servers, which have no column beside those of all servers
     others: list[Column]
-    """Workloads of some servers, which have no column beside those of all servers."""
 
     @cached_property
     def servers(self) -> dict[str, ServerInfo]:

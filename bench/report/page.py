@@ -28,10 +28,8 @@ from bench.report.wording import (
 from bench.workloads.workload import OPEN
 from harness import pages
 
-GENERATOR = "reference-servers report"
-"""The pages' ``generator``."""
-VEGA = "vega.js"
-"""The file of the library that draws charts."""
+GENERATOR = "reference-servers report"  # The pages' `generator`
+VEGA = "vega.js"  # The file of the library that draws charts
 
 _HERE = Path(__file__).parent
 _CHART_GROUPS = {
@@ -40,6 +38,7 @@ _CHART_GROUPS = {
     "As the load grows": ["levels"],
     "From case to case": ["cases"],
 }
+# What a figure has beside it: in the head of its column, and explained
 _BESIDE: dict[Kind, tuple[str, str]] = {
     "interval": (
         ", 95% interval",
@@ -55,7 +54,6 @@ _BESIDE: dict[Kind, tuple[str, str]] = {
     ),
     "single": ("", "A dot is the only repeat: servers cannot be ranked."),
 }
-"""What a figure has beside it: in the head of its column, and explained."""
 
 
 def overview_page(tables: Sequence[Table], behaviours: str) -> str:

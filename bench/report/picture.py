@@ -9,8 +9,8 @@ from bench.report.overview import Table
 from bench.report.style import PICTURE
 from bench.report.wording import share_text
 
+# Pixels; wider where names are, which take more room in some fonts
 _PADDING = {"left": 32, "top": 16, "right": 16, "bottom": 16}
-"""Pixels; wider where names are, which take more room in some fonts."""
 
 
 def draw_overview(table: Table) -> dict[str, Any]:
@@ -82,7 +82,5 @@ def draw_overview(table: Table) -> dict[str, Any]:
 
 
 _LINES = r"split(datum.label, '\n')"
-_WIDTH = 17
-"""Characters of a title's line."""
-_LINE = 15
-"""Pixels from line to line."""
+_WIDTH = 17  # Characters of a title's line
+_LINE = 15  # Pixels from line to line

@@ -20,12 +20,9 @@ _RESERVED = {"index", "behaviours"}
 class Section:
     """A run as the report shows it."""
 
-    name: str
-    """Unique in the report, and safe in file names and links."""
-    page: str
-    """The name of its page: runs of the same workload share one."""
-    heading: str
-    """What distinguishes it on its page: the machine."""
+    name: str  # Unique in the report, and safe in file names and links
+    page: str  # The name of its page: runs of the same workload share one
+    heading: str  # What distinguishes it on its page: the machine
     run: Run
     rows: list[Row]
     values: Values

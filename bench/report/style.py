@@ -8,8 +8,8 @@ import altair as alt
 
 from harness.manifest import Deployment
 
+# The concurrency models; each has a colour
 MODELS: tuple[str, ...] = get_args(Deployment.model_fields["model"].annotation)
-"""The concurrency models; each has a colour."""
 
 
 @dataclass(frozen=True)
@@ -19,13 +19,10 @@ class Style:
     ink: str
     quiet: str
     line: str
-    background: str
-    """The background."""
+    background: str  # The background
     warning: str
-    hollow: str
-    """The fill of hollow points."""
-    models: Sequence[str]
-    """The colours of :data:`MODELS`."""
+    hollow: str  # The fill of hollow points
+    models: Sequence[str]  # The colours of `MODELS`
     width: int | Literal["container"]
     legend: bool
 

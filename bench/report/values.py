@@ -12,8 +12,8 @@ from bench.report.distribution import by_percentile, by_rate
 
 Values = list[dict[str, Any]]
 
+# How far an interval reaches beyond the repeats before it is cut: a chart must show the bars
 _CUT = 1.5
-"""How far an interval reaches beyond the repeats before it is cut: a chart must show the bars."""
 
 
 def values_of(run: Run, rows: Sequence[Row]) -> Values:

@@ -5,8 +5,8 @@ from bench.analysis.words import figure_text, listed
 from bench.records.result import Machine, Run
 from bench.workloads.workload import OPEN, Model
 
+# The figures that are response times
 TIMES = {"p50": "median", "p99": "99th percentile", "p99_9": "99.9th percentile", "max": "longest"}
-"""The figures that are response times."""
 
 
 def times_name(model: Model) -> str:

@@ -15,15 +15,15 @@ from spec import part_of
 WORKLOADS = ROOT / "bench" / "workloads"
 
 Model = Literal["closed", "connection rate", "constant rate", "capacity"]
+# The models that send requests on schedule, whatever became of earlier ones
 OPEN: tuple[Model, ...] = ("constant rate", "capacity")
-"""The models that send requests on schedule, whatever became of earlier ones."""
+# The unit of a level, by load model
 UNITS: dict[str, str] = {
     "closed": "connections",
     "connection rate": "connections/s",
     "constant rate": "requests/s",
     "capacity": "ms at the 99th percentile",
 }
-"""The unit of a level, by load model."""
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
@@ -53,16 +53,13 @@ class Load(_Model):
 
     model: Model
     levels: list[Level] = Field(min_length=1)
+    # Seconds: one number for all levels, or one for each
     duration: Positive | list[Positive] | None = None
-    """Seconds: one number for all levels, or one for each."""
+    # Closed model: the total number of requests, instead of a duration
     requests: Count | None = None
-    """Closed model: the total number of requests, instead of a duration."""
-    calls: Count = 10
-    """Connection rate: requests per connection."""
-    timeout: Positive = 5.0
-    """Seconds after which a request counts as failed."""
-    threads: Count = 1
-    """Threads or processes of the load generator."""
+    calls: Count = 10  # Connection rate: requests per connection
+    timeout: Positive = 5.0  # Seconds after which a request counts as failed
+    threads: Count = 1  # Threads or processes of the load generator
     generator: Literal["h2load"] = "h2load"  # in results of before
 
     @model_validator(mode="after")
@@ -117,20 +114,18 @@ class Workload(_Model):
     """Everything that is needed to repeat a measurement."""
 
     title: Text
-    about: Text
-    """What it measures, and which published run it repeats."""
-    paths: list[Annotated[str, Field(pattern=r"^/")]] = []
-    """Request targets, in order."""
+    about: Text  # What it measures, and which published run it repeats
+    paths: list[Annotated[str, Field(pattern=r"^/")]] = []  # Request targets, in order
     images: Images | None = None
+    # The servers to measure if the command line names none
     servers: list[Text] = Field(default=["all"], min_length=1)
-    """The servers to measure if the command line names none."""
     load: Load
     case: list[Case] = Field(default=[Case(name="1 worker", settings={"WORKERS": "1"})])
     repeats: Count = 5
+    # Seconds of load before measuring; None to use each server's manifest
     warmup: Annotated[float, Field(ge=0)] | None = None
-    """Seconds of load before measuring; None to use each server's manifest."""
+    # Responses per second that are compared with the contract during the load
     samples: Annotated[float, Field(ge=0)] = 4.0
-    """Responses per second that are compared with the contract during the load."""
     quick: Changes
 
     @field_validator("paths")
