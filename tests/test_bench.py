@@ -20,8 +20,9 @@ from bench.generators import LoadResult, LoadSpec, generate
 from bench.measuring.process_tree import listening_at
 from bench.measuring.runner import measure_all, require_conformance, start
 from bench.measuring.trial import RunContext
-from bench.records import result
-from bench.records.result import Run, find, read, schema
+from bench.records import store
+from bench.records.result import Run
+from bench.records.store import find, read, schema
 from bench.workloads.workload import Changes, Workload, load_workload
 from conformance.prove import Proof
 from harness.catalog import Target
@@ -41,7 +42,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "fault"
     path.write_text("")
     monkeypatch.setenv("FAULT_FILE", str(path))
-    monkeypatch.setattr(result, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(store, "RESULTS", tmp_path / "results")
     return path
 
 
@@ -193,8 +194,8 @@ def test_a_quick_bench_of_two_servers(tmp_path: Path, chromium: Browser) -> None
     made = read(path)
     assert made.complete
     assert {one.target for one in made.measurements} == {"express/express", "aiohttp/aiohttp"}
-    turns = [(one.repeat, one.target) for one in made.measurements]
-    assert turns == sorted(turns, key=lambda turn: turn[0]), "servers take turns"
+    trials = [(one.repeat, one.target) for one in made.measurements]
+    assert trials == sorted(trials, key=lambda trial: trial[0]), "servers take turns"
     for one in made.measurements:
         assert one.sources[0].counted >= one.requests
         assert one.cpu.database

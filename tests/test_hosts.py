@@ -11,9 +11,9 @@ import pytest
 
 from bench.generators import generate
 from bench.generators import locust_program as locust
+from bench.generators.interface import LoadSpec
 from bench.generators.locust_program import worker_commands
-from bench.generators.program import LoadSpec
-from bench.workloads.workload import Model
+from bench.workloads.load import Model
 from harness.paths import ROOT, TOOLS
 from harness.processes import spawn, stop
 from harness.toolchains import require
@@ -25,11 +25,10 @@ from tests.test_locust import load_spec
 pytestmark = pytest.mark.timeout(300)
 
 LOADS = ("load1", "load2", "load3")
-# Instead of uvx, which would need the internet. Each start has a folder for temporary files of its
-# own: Locust writes the locustfile that it receives there, always under the same name.
+# Instead of uvx, which would need the internet
 UVX = """#!/bin/sh
 shift
-TMPDIR=$(mktemp -d -p {folder}) PYTHONPATH={path} exec {python} -m locust "$@"
+PYTHONPATH={path} exec {python} -m locust "$@"
 """
 
 
@@ -64,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = f"{TOOLS / 'locust'}:{ROOT}"
     uvx = folder / "bin" / "uvx"
     uvx.parent.mkdir()
-    uvx.write_text(UVX.format(folder=folder, path=path, python=sys.executable))
+    uvx.write_text(UVX.format(path=path, python=sys.executable))
     uvx.chmod(0o755)
     return folder
 

@@ -21,10 +21,11 @@ import pytest
 
 from bench.generators import capacity
 from bench.generators import locust_program as locust
-from bench.generators.program import Bodies, LoadResult, LoadSpec
-from bench.measuring.gates import drift
+from bench.generators.interface import Bodies, LoadResult, LoadSpec
+from bench.measuring.steadiness import drift
 from bench.records.histogram import merged
-from bench.records.result import Errors
+from bench.records.measurement import Errors
+from bench.workloads.load import Load
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
 from harness.ports import free_port
@@ -93,21 +94,13 @@ def serving() -> Iterator[int]:
 
 
 def load_spec(folder: Path, port: int, *paths: str, **changes: Any) -> LoadSpec:
-    defaults: dict[str, Any] = {
-        "url": f"http://127.0.0.1:{port}",
-        "paths": paths,
-        "random": False,
-        "model": "constant rate",
-        "level": 200.0,
-        "duration": 1.0,
-        "requests": None,
-        "calls": 1,
-        "timeout": 5.0,
-        "threads": 1,
-        "headers": {},
-        "folder": folder,
-    }
-    return LoadSpec(**defaults | changes)
+    """A load on a port; ``changes`` are of the load or of where it is put."""
+    load: dict[str, Any] = {"model": "constant rate", "duration": 1.0, "calls": 1}
+    load |= {"levels": [changes.pop("level", 200.0)]}
+    load |= {name: changes.pop(name) for name in [*changes] if name in Load.model_fields}
+    where: dict[str, Any] = {"url": f"http://127.0.0.1:{port}", "paths": paths}
+    where |= {"folder": folder} | changes
+    return LoadSpec(load=Load(**load), level=load["levels"][0], **where)
 
 
 def details(output: str) -> dict[str, Any]:
@@ -157,11 +150,11 @@ def test_a_stall_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert result.seconds == pytest.approx(2 * PERIOD, abs=FREEZE)
     assert naive < 200
     # A search for the capacity puts on the same load in each step.
-    monkeypatch.setattr(capacity, "MOST_STEPS", 1)
+    monkeypatch.setattr(capacity, "MOST_RATES", 1)
     monkeypatch.setattr(capacity._Search, "_recover", lambda _: None)
     spec = load_spec(tmp_path, 9, "/", model="capacity", level=100)
-    (step,) = capacity.search(spec, lambda _: result).steps
-    assert (step.p99, step.held) == (found["p99"], False)
+    for step in capacity.search(spec, lambda _: result).steps:
+        assert (step.p99, step.held) == (found["p99"], False)
 
 
 def test_errors_by_kind(tmp_path: Path) -> None:
@@ -187,7 +180,7 @@ def test_a_server_that_answers_no_more(tmp_path: Path) -> None:
         result = locust.generate(replace(load, url=f"http://127.0.0.1:{port}"))
     assert result.errors == Errors(timeout=120)
     assert result.per_second == [20, 0, 0, 0, 0, 0, 0]
-    assert drift(result.per_second) == -1
+    assert drift(result.windows) == -1
 
 
 def test_failures_count_as_longer_than_any_response(tmp_path: Path) -> None:
@@ -214,7 +207,7 @@ def test_the_closed_model(tmp_path: Path) -> None:
 def test_the_closed_model_counts_requests_that_never_end(tmp_path: Path) -> None:
     with serving() as port:
         load = load_spec(tmp_path, port, "/", *["/never"] * 4, model="closed", level=5.0)
-        result = locust.generate(replace(load, duration=1.5, timeout=1.0))
+        result = locust.generate(load.but(duration=1.5, timeout=1.0))
     assert result.errors.timeout >= 4
     assert result.errors.unfinished >= 4
     assert result.requests + result.errors.total == result.attempts
@@ -224,7 +217,7 @@ def test_the_closed_model_counts_requests_that_never_end(tmp_path: Path) -> None
 def test_the_closed_model_with_a_number_of_requests(tmp_path: Path) -> None:
     with serving() as port:
         load = load_spec(tmp_path, port, "/", model="closed", level=7.0, threads=2)
-        result = locust.generate(replace(load, duration=None, requests=501))
+        result = locust.generate(load.but(duration=None, requests=501))
     assert (result.requests, result.attempts) == (501, 501)
 
 
@@ -269,9 +262,10 @@ def test_a_server_out_of_reach_of_the_workers(tmp_path: Path) -> None:
 
 def test_an_interrupt_leaves_no_process(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from bench.generators import locust; "
+        "import sys; from pathlib import Path; "
+        "from bench.generators.locust_program import generate; "
         "from tests.test_locust import load_spec; "
-        "locust.generate(load_spec(Path(sys.argv[1]), 9, '/', duration=60.0, threads=2))"
+        "generate(load_spec(Path(sys.argv[1]), 9, '/', duration=60.0, threads=2))"
     )
     log = tmp_path / "log"
     with log.open("w") as output:

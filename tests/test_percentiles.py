@@ -3,7 +3,7 @@
 import pytest
 
 from bench.records.histogram import Histogram, merged
-from bench.records.result import Latency
+from bench.records.measurement import Latency
 
 pytestmark = pytest.mark.quick
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from bench.records.result import Failure
+from bench.records.warning import Warning
 from bench.report.files import write_report
 from tests.browser import Opened
 from tests.runs import BUSY, MACHINE, SERVERS, a_run
@@ -212,7 +213,7 @@ def test_warnings_and_failures_are_visible(opened: Opened) -> None:
     expect(warned).to_contain_text(f"{BUSY.format('11–13')} (repeats 1, 2 and 3)")
     expect(opened.chart("rate").locator("svg")).to_contain_text("⚠")
     section = opened.section()
-    expect(section.get_by_text("2 turns gave no figure")).to_be_visible()
+    expect(section.get_by_text("2 trials gave no figure")).to_be_visible()
     expect(section.locator(".failures li")).to_contain_text(
         "tornado/tornado: it did not start (10 connections, 2 workers, repeat 1; "
         "200 connections, 2 workers, repeat 1)"
@@ -224,8 +225,10 @@ def test_each_machine_has_a_section_with_its_caveats(chromium: Browser, report: 
         first, second = opened.section("json"), opened.section("json-again")
         expect(first.locator(".notice")).to_contain_text("Measured once")
         expect(first.locator(".notice")).to_contain_text("Not complete")
-        expect(first.locator("h2")).to_have_text("2 cores, a CPU, Debian, kernel 6.1")
-        expect(second.locator("h2")).to_have_text("16 cores, another CPU, Debian, kernel 6.1")
+        expect(first.locator("h2")).to_have_text("2 cores, a CPU, 7 GiB, Debian, kernel 6.1")
+        expect(second.locator("h2")).to_have_text(
+            "16 cores, another CPU, 7 GiB, Debian, kernel 6.1"
+        )
         assert opened.shown("json") == opened.shown("json-again") == BY_RATE
         dots = opened.chart("rate", section="json").locator(".mark-symbol path")
         expect(dots).to_have_count(len(SERVERS))
@@ -316,7 +319,8 @@ def test_no_script_in_a_result_is_run(chromium: Browser, tmp_path: Path) -> None
     run.workload = run.workload.model_copy(update={"title": NASTY, "about": NASTY})
     run.workload_name = f"../{NASTY}"
     run.id = run.project = run.machine.cpu = NASTY
-    run.measurements[0].warnings = [NASTY, "</script><script>window.hacked = 1</script>"]
+    values: dict[str, float | str] = {"source": f"</script>{NASTY}", "counted": 1.0, "least": 1.0}
+    run.measurements[0].warnings = [Warning(kind="other-clients", values=values)]
     for server in run.servers.values():
         server.title = server.folder = server.framework = server.run[0] = NASTY
         server.homepage = "javascript:window.hacked = 1"

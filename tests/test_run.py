@@ -1,4 +1,4 @@
-"""A run: the order of its turns, failures that are not a server's, and the machine's conditions."""
+"""A run: the order of its trials, failures that are not a server's, and the machine."""
 
 import os
 import subprocess
@@ -11,26 +11,21 @@ from typing import Any
 import psutil
 import pytest
 
-import spec
 from bench.analysis.caveats import caveats
-from bench.analysis.conditions import conditions
-from bench.generators import LoadResult
 from bench.measuring import cores as affinity
 from bench.measuring import machine
 from bench.measuring.cores import confined, default, parse, pinned
-from bench.measuring.disturbed import Disturbed
-from bench.measuring.gates import Usage, drift, warnings
-from bench.measuring.meter import Meter
 from bench.measuring.process_tree import Tree
-from bench.measuring.responses import Contract, Sampler, WrongAnswer
+from bench.measuring.responses import WrongAnswer
 from bench.measuring.runner import measure_all, require_unchanged
-from bench.measuring.schedule import TimeLeft, Turn, turns
-from bench.measuring.sources import Source
+from bench.measuring.schedule import TimeLeft, Trial, trials
+from bench.measuring.source_audit import Source, TransientError
 from bench.measuring.trial import RunContext
-from bench.records import result
-from bench.records.result import Errors, Measurement, Pressure, Run, Sources
-from bench.workloads.workload import Case, Load, Workload, load_workload
-from conformance.subject import Subject
+from bench.records import store
+from bench.records.measurement import Measurement
+from bench.records.result import Run
+from bench.workloads.load import Load
+from bench.workloads.workload import Case, Workload, load_workload
 from harness.catalog import Target, find_targets
 from harness.errors import TaskError, UsageError
 from harness.services import Services
@@ -62,10 +57,10 @@ def test_each_repeat_is_a_block_in_an_order_that_the_seed_decides(
     with_workers: list[Target],
 ) -> None:
     targets = with_workers
-    made = turns(plan(), targets, seed=7)
-    blocks = [[turn.key[:3] for turn in made if turn.repeat == at] for at in (1, 2, 3, 4)]
-    assert [turn.repeat for turn in made] == sorted(turn.repeat for turn in made)
-    assert [turn.order for turn in made] == list(range(1, len(made) + 1))
+    made = trials(plan(), targets, seed=7)
+    blocks = [[trial.key[:3] for trial in made if trial.repeat == at] for at in (1, 2, 3, 4)]
+    assert [trial.repeat for trial in made] == sorted(trial.repeat for trial in made)
+    assert [trial.order for trial in made] == list(range(1, len(made) + 1))
     assert all(Counter(block) == Counter(blocks[0]) for block in blocks)
     assert len({tuple(block) for block in blocks}) == 4, "each block has an order of its own"
     levels = {tuple(dict.fromkeys(key[1:] for key in block)) for block in blocks}
@@ -73,14 +68,14 @@ def test_each_repeat_is_a_block_in_an_order_that_the_seed_decides(
     for block in blocks:
         rivals = [{key[1:] for key in block[at : at + 3]} for at in range(0, len(block), 3)]
         assert all(len(pair) == 1 for pair in rivals), "those that are compared run side by side"
-    again = turns(plan(), list(reversed(targets)), seed=7)
-    assert [turn.key for turn in again] == [turn.key for turn in made]
-    assert [turn.key for turn in turns(plan(), targets, seed=8)] != [turn.key for turn in made]
+    again = trials(plan(), list(reversed(targets)), seed=7)
+    assert [trial.key for trial in again] == [trial.key for trial in made]
+    assert [trial.key for trial in trials(plan(), targets, seed=8)] != [trial.key for trial in made]
 
 
 def test_the_time_left_follows_the_turns_so_far(targets: list[Target]) -> None:
-    first, *others = turns(plan(), targets, seed=1)
-    same = next(turn for turn in others if turn.key[:3] == first.key[:3])
+    first, *others = trials(plan(), targets, seed=1)
+    same = next(trial for trial in others if trial.key[:3] == first.key[:3])
     left = TimeLeft()
     assert left.of([first]) == first.seconds
     left.add(first, 3 * first.seconds)
@@ -93,25 +88,25 @@ def attempt(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, targets: list[Target]
 ) -> Callable[..., tuple[Run, list[tuple[str, int]]]]:
     """Run two repeats; ``ends`` has the errors of a server's attempts, one after the other."""
-    monkeypatch.setattr(result, "RESULTS", tmp_path)
+    monkeypatch.setattr(store, "RESULTS", tmp_path)
     monkeypatch.setattr("bench.measuring.runner._PAUSE", 0)
 
     def run(ends: dict[str, list[Exception | None]], made: Run | None = None) -> Any:
         asked: list[tuple[str, int]] = []
 
-        def measure(turn: Turn, _: RunContext) -> Measurement:
-            asked.append((turn.target.name, turn.repeat))
-            mine = ends.get(turn.target.name, [])
+        def measure(trial: Trial, _: RunContext) -> Measurement:
+            asked.append((trial.target.name, trial.repeat))
+            mine = ends.get(trial.target.name, [])
             if mine and (error := mine.pop(0)):
                 raise error
-            own = runs.measurement(turn.target.name, "1 worker", 10, turn.repeat, 100)
-            return own.model_copy(update={"order": turn.order})
+            own = runs.measurement(trial.target.name, "1 worker", 10, trial.repeat, 100)
+            return own.model_copy(update={"order": trial.order})
 
         monkeypatch.setattr("bench.measuring.runner.measure", measure)
         made = made or empty()
         context = RunContext(made.workload, Services("", "", ""), tmp_path, ["/index"])
         measure_all(made, targets, context, lambda *_: None)
-        assert result.read(tmp_path / f"{made.id}.json") == made
+        assert store.read(tmp_path / f"{made.id}.json") == made
         return made, asked
 
     return run
@@ -134,7 +129,9 @@ def empty() -> Run:
 
 
 def test_what_is_not_the_server_s_fault_is_tried_again(attempt: Any) -> None:
-    made, asked = attempt({"tornado/tornado": [Disturbed("a port"), Disturbed("a port"), None]})
+    made, asked = attempt(
+        {"tornado/tornado": [TransientError("a port"), TransientError("a port"), None]}
+    )
     assert made.complete
     assert made.failures == []
     assert [(one.target, one.why, one.own) for one in made.tries] == [
@@ -147,7 +144,7 @@ def test_what_is_not_the_server_s_fault_is_tried_again(attempt: Any) -> None:
 def test_a_turn_without_a_figure_leaves_the_run_incomplete_until_it_is_resumed(
     attempt: Any,
 ) -> None:
-    made, _ = attempt({"tornado/tornado": [Disturbed(str(at)) for at in range(3)]})
+    made, _ = attempt({"tornado/tornado": [TransientError(str(at)) for at in range(3)]})
     assert not made.complete
     assert [(one.repeat, one.why, one.own) for one in made.failures] == [(1, "2", False)]
     assert any("not complete" in caveat for caveat in caveats(made))
@@ -167,7 +164,7 @@ def test_a_server_s_own_failure_is_an_outcome(attempt: Any) -> None:
 
 
 def test_a_wrong_answer_ends_a_server_s_part(attempt: Any) -> None:
-    broken = [Disturbed("x")] * 3
+    broken = [TransientError("x")] * 3
     made, asked = attempt({"tornado/tornado": [*broken, WrongAnswer("wrong")]})
     assert made.complete
     assert [one.why for one in made.failures] == ["wrong"]
@@ -176,8 +173,8 @@ def test_a_wrong_answer_ends_a_server_s_part(attempt: Any) -> None:
 
 
 def test_a_run_stops_when_nothing_can_be_measured(attempt: Any) -> None:
-    with pytest.raises(TaskError, match=r"3 turns in a row .*\ndown\nmend it, then `just bench"):
-        attempt({name: [Disturbed("down")] * 9 for name in TARGETS})
+    with pytest.raises(TaskError, match=r"3 trials in a row .*\ndown\nfix the cause, then `just"):
+        attempt({name: [TransientError("down")] * 9 for name in TARGETS})
 
 
 def source(*costs: int) -> Source:
@@ -206,31 +203,8 @@ def test_a_source_that_is_gone_is_not_the_server_s_failure() -> None:
     def refuse() -> int:
         raise ConnectionRefusedError("refused")
 
-    with pytest.raises(Disturbed, match="mongodb cannot be reached: refused"):
+    with pytest.raises(TransientError, match="mongodb cannot be reached: refused"):
         replace(source(1), read=refuse).count()
-
-
-@pytest.mark.parametrize(
-    ("per_second", "change"),
-    [
-        ([1000] * 6, None),
-        ([1000, 1000, 500, 500, 1040, 1040], None),
-        ([1000, 1000, 500, 500, 1100, 1100], 0.1),
-        ([1000, 1000, 1000, 1000, 900, 900, 900], -0.1),
-        ([1000, 1000, 1000, 900, 900], None),  # too short
-        ([3, 3, 4, 4, 4, 4], None),  # too few to tell
-        ([0, 0, 5, 5, 5, 5], 1.0),
-        ([1000, 100, 0, 0, 0, 0], -1.0),  # nothing any more
-        ([3, 3, 2, 0, 0, 0], -1.0),
-        ([1, 0, 0, 0, 0, 0], None),
-        ([0] * 6, None),
-    ],
-)
-def test_a_load_is_steady_if_its_last_third_is_like_its_first(
-    per_second: list[int], change: float | None
-) -> None:
-    found = drift(per_second)
-    assert found == (None if change is None else pytest.approx(change, abs=0.001))
 
 
 @pytest.mark.parametrize(
@@ -317,67 +291,13 @@ def test_the_governors_of_all_cores_are_told(tmp_path: Path) -> None:
     assert machine.governors(tmp_path) == "performance on 1-2, powersave on 0"
 
 
-def test_the_whole_machine_is_metered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    none = psutil.cpu_times()._replace(**dict.fromkeys(psutil.cpu_times()._fields, 0.0))
-    some = none._replace(user=6.0, idle=10.0, softirq=2.0, steal=1.0, guest=1.0)
-    times, clock = iter((none, some)), iter((0.0, 10.0))
-    monkeypatch.setattr(psutil, "cpu_times", lambda: next(times))
-    monkeypatch.setattr(psutil, "cpu_count", lambda: 2)
-    monkeypatch.setattr("bench.measuring.meter.time.monotonic", lambda: next(clock))
-    stalls = tmp_path / "cpu"
-    monkeypatch.setattr("bench.measuring.meter._STALLS", stalls)
-    stalls.write_text("some avg10=1.00 avg60=1.00 avg300=1.00 total=1000000\n")
-    meter = Meter()
-    stalls.write_text("some avg10=1.00 avg60=1.00 avg300=1.00 total=3500000\nfull total=9\n")
-    use = meter.use()
-    assert use.seconds == 8
-    assert use.pressure == Pressure(cpu_some=0.25, steal=0.05, softirq=0.1, machine=0.4)
-
-
-def test_what_is_measured_is_not_another_program() -> None:
-    usage = Usage(
-        server=3, database=1, upstream=2, generator=1, observer=0.1, program=0.5, machine=8,
-        pressure=Pressure(machine=0.4),
-    )  # fmt: skip
-    assert usage.other == 0.5
-    assert usage.other_share == pytest.approx(0.025)
-
-
-@pytest.mark.parametrize(
-    ("counted", "failed", "is_told"),
-    [(10_000, 0, False), (25_000, 0, True), (12_000, 9_000, False), (60_000, 9_000, True)],
-)
-def test_failed_requests_may_have_used_a_source(counted: int, failed: int, is_told: bool) -> None:
-    answered = 10_000 - failed
-    answers = LoadResult(
-        command=["load"], requests=answered, seconds=1, latency=None,
-        errors=Errors(status=failed), cpu=1, output="", observer=0,
-    )  # fmt: skip
-    usage = Usage(
-        server=3, database=1, upstream=2, generator=1, observer=0, program=0, machine=8,
-        pressure=Pressure(),
-    )  # fmt: skip
-    sampler = Sampler(Subject("127.0.0.1", 1), Contract(spec.FILES), ["/agents"])
-    sources = [Sources(name="postgresql", counted=counted, least=answered)]
-    found = warnings(answers, usage, sampler, sources, load_workload("agents"))
-    assert any("other clients" in warning for warning in found) == is_told
-
-
 def test_a_run_says_when_too_few_cores_are_shared() -> None:
     made = runs.a_run()
-    assert not any("busy" in caveat for caveat in caveats(runs.a_run(cases=("1 worker",))))
+    (spoiled,) = caveats(runs.a_run(cases=("1 worker",)))
+    assert spoiled == "6 of 24 measurements are spoiled: busy (6)"
     assert any(
         caveat.startswith("3 busy programs on 2 cores: 2 workers of a server and 1 thread")
         for caveat in caveats(made)
     )
     pins = made.model_copy(update={"cpus": {"server": [0], "load": [1]}})
     assert "2 workers of a server on its 1 core" in caveats(pins)
-
-
-def test_the_cores_that_a_server_used_are_told() -> None:
-    run = runs.a_run(levels=(10,), cases=("1 worker",))
-    one = conditions(run)[0]
-    middle = sorted(each.rate for each in run.measurements if each.target == one.target)[1]
-    assert one.target == "express/express"
-    assert one.cores == pytest.approx(0.95)
-    assert one.per_core == pytest.approx(middle / 0.95)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.measuring.runner import serving
-from bench.measuring.schedule import can_run, settings_of, turns
+from bench.measuring.schedule import can_run, settings_of, trials
 from bench.workloads.images import prepare
 from bench.workloads.workload import Case, Changes, Images, load_workload, workload_names
 from harness.catalog import find_target, find_targets
@@ -42,8 +42,8 @@ def test_a_server_that_is_always_one_process_is_left_out_of_cases_with_several()
     )
     targets = find_targets(("express",))
     taken = {
-        (turn.target.name, turn.case.name)
-        for turn in turns(several, serving(several, targets), seed=1)
+        (trial.target.name, trial.case.name)
+        for trial in trials(several, serving(several, targets), seed=1)
     }
     assert taken == {("express/express", "1"), ("express/cluster", "1"), ("express/cluster", "4")}
 

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from bench.records.result import find, read
+from bench.records.store import find, read
 from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.task import reports_errors

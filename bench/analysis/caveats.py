@@ -1,5 +1,7 @@
 """What a reader must know about a whole run before its figures."""
 
+from collections import Counter
+
 import spec
 from bench.analysis.words import listed
 from bench.measuring.cores import as_text
@@ -17,6 +19,7 @@ def caveats(run: Run) -> list[str]:
     """Reasons to doubt all figures of a run, the most serious first."""
     return [
         *_missing(run),
+        *_spoiled(run),
         *_elsewhere(run),
         *_crowded(run),
         *_frequency(run),
@@ -32,9 +35,22 @@ def _missing(run: Run) -> list[str]:
     if run.tries:
         found.append(
             f"{_of(len(run.tries), 'attempt')} failed for reasons that are not the servers', "
-            "and the turns were repeated"
+            "and the trials were repeated"
         )
     return found
+
+
+def _spoiled(run: Run) -> list[str]:
+    """How many measurements have a warning that spoils them, and which."""
+    found = [
+        {one.kind for one in measured.warnings if one.severity == "spoils"}
+        for measured in run.measurements
+    ]
+    spoiled, kinds = sum(map(bool, found)), Counter(kind for own in found for kind in own)
+    if not spoiled:
+        return []
+    each = listed(f"{kind} ({count})" for kind, count in kinds.most_common())
+    return [f"{spoiled} of {_of(len(found), 'measurement')} are spoiled: {each}"]
 
 
 def _elsewhere(run: Run) -> list[str]:
@@ -43,7 +59,7 @@ def _elsewhere(run: Run) -> list[str]:
         if server.address:
             found.append(
                 f"{name} ran at {server.address}, started by its user: it was not restarted for "
-                "each turn, and its settings and versions are not known"
+                "each trial, and its settings and versions are not known"
             )
         if server.address and any(one.cpu.server is None for one in run.measurements):
             found.append(

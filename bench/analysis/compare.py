@@ -19,8 +19,9 @@ from bench.analysis.estimates import ERROR, Ratio, between_runs, bounded
 from bench.analysis.figures import FIGURES, measured_by_table, most_of, values_by_server
 from bench.analysis.summary import column, shown
 from bench.analysis.words import at_level, figure_text, listed, ratio_text
-from bench.records.result import Run, find, read
-from bench.workloads.workload import Load
+from bench.records.result import Run
+from bench.records.store import find, read
+from bench.workloads.load import Load
 from harness.console import result, say
 from harness.errors import UsageError
 from harness.hints import did_you_mean

@@ -1,20 +1,16 @@
 """Combines the measurements of a run into one row per server, case and level."""
 
 import math
-import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from typing import Literal
 
 from bench.analysis.blocks import Table
-from bench.analysis.estimates import ERROR, Estimate, Ratio
-from bench.analysis.words import listed
-from bench.records.result import Errors, Measurement, Run
-from bench.workloads.workload import Load
-
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+from bench.analysis.estimates import ERROR, Estimate, Ratio, alone
+from bench.analysis.warning_words import Doubt, doubts
+from bench.records.measurement import Errors, Measurement
+from bench.records.result import Run
+from bench.workloads.load import Load
 
 
 @dataclass(frozen=True)
@@ -54,6 +50,24 @@ def _cpu(of: str) -> Callable[[Measurement], float | None]:
     return per_request
 
 
+def _cores(*programs: str) -> Callable[[Measurement], float | None]:
+    """The cores that some programs used; unknown ones count as none beside others."""
+
+    def used(one: Measurement) -> float | None:
+        known = [value for name in programs if (value := getattr(one.cpu, name)) is not None]
+        return sum(known) / one.seconds if known and one.seconds else None
+
+    return used
+
+
+def _per_core(one: Measurement) -> float | None:
+    return one.requests / one.cpu.server if one.cpu.server else None
+
+
+def _until_level(one: Measurement) -> float | None:
+    return one.warmup.until_level if one.warmup else None
+
+
 def _memory(when: str) -> Callable[[Measurement], float | None]:
     return lambda one: getattr(one.memory, when) / 1e6 if one.memory else None
 
@@ -73,6 +87,17 @@ FIGURES = {
         Figure("database_cpu", "CPU time of the database", "µs/request", _cpu("database")),
         Figure("upstream_cpu", "CPU time of the upstream", "µs/request", _cpu("upstream")),
         Figure("generator_cpu", "CPU time of the load generator", "µs/request", _cpu("generator")),
+        Figure("per_core", "Requests per core-second", "requests", _per_core, "more"),
+        Figure("cores", "Cores used by the server", "cores", _cores("server")),
+        Figure("database_cores", "Cores used by the database", "cores", _cores("database")),
+        Figure("generator_cores", "Cores used by the load generator", "cores", _cores("generator")),
+        Figure(
+            "rest_cores",
+            "Cores used by the rest",
+            "cores",
+            _cores("upstream", "observer", "other"),
+        ),
+        Figure("until_level", "Requests until the rate was level", "requests", _until_level),
         Figure(
             "rest",
             "Memory at rest",
@@ -87,6 +112,9 @@ FIGURES = {
         ),
     )
 }
+
+
+_PLAIN = ("failed", "until_level")  # Figures that may be 0 and are not compared
 
 
 def ranking(load: Load) -> Figure:
@@ -110,13 +138,18 @@ class Row:
     """By figure; unknown ones are absent."""
     errors: Errors
     """Of all repeats."""
-    warnings: list[str]
+    warnings: list[Doubt]
     tied: str
     """The letters of its groups: servers with a common letter are not told apart by the ranking
     figure."""
     relative: Ratio | None
     """The ranking figure, divided by that of the first row of its case and level; None if nothing
     is known of the noise."""
+
+    @property
+    def unranked(self) -> bool:
+        """Whether the load was not there as it was meant to be: its warnings say why."""
+        return any(doubt.unranks for doubt in self.warnings)
 
     def value(self, figure: str) -> float | None:
         """A figure; None if it is unknown."""
@@ -167,7 +200,7 @@ def _rows(measured: dict[str, list[Measurement]], load: Load, error: float) -> l
     tables = {
         name: Table(values, error, most_of(figure, load))
         for name, figure in FIGURES.items()
-        if name != "failed" and (values := values_by_server(measured, figure))
+        if name not in _PLAIN and (values := values_by_server(measured, figure))
     }
     ranked = ranking(load)
     rows = []
@@ -180,7 +213,7 @@ def _rows(measured: dict[str, list[Measurement]], load: Load, error: float) -> l
     ordered = sorted(rows, key=lambda row: _place(row, ranked))
     if table is None:
         return ordered
-    judged = [row.target for row in ordered if ranked.name in row.estimates]
+    judged = [row.target for row in ordered if ranked.name in row.estimates and not row.unranked]
     tied = table.letters(judged)
     return [
         replace(row, tied=tied[row.target], relative=table.ratio(row.target, judged[0]))
@@ -206,11 +239,11 @@ def most_of(figure: Figure, load: Load) -> float:
     return load.timeout * 1e3 if figure.unit == "ms" else math.inf
 
 
-def _place(row: Row, ranked: Figure) -> tuple[float, str]:
+def _place(row: Row, ranked: Figure) -> tuple[bool, float, str]:
     value = row.value(ranked.name)
     if value is None:
-        return math.inf, row.target
-    return -value if ranked.better == "more" else value, row.target
+        return True, math.inf, row.target
+    return row.unranked, -value if ranked.better == "more" else value, row.target
 
 
 def _row(repeats: list[Measurement], estimates: dict[str, Estimate]) -> Row:
@@ -225,6 +258,8 @@ def _row(repeats: list[Measurement], estimates: dict[str, Estimate]) -> Row:
         kind: Literal["range", "single"] = "range" if len(shares) > 1 else "single"
         failed = Estimate(share, min(shares), max(shares), kind, tuple(shares))
         estimates = {**estimates, "failed": failed}
+    if until := [value for one in repeats if (value := _until_level(one)) is not None]:
+        estimates = {**estimates, "until_level": alone(until)}
     return Row(
         target=first.target,
         case=first.case,
@@ -232,26 +267,7 @@ def _row(repeats: list[Measurement], estimates: dict[str, Estimate]) -> Row:
         repeats=len(repeats),
         estimates=estimates,
         errors=errors,
-        warnings=_warnings(repeats),
+        warnings=doubts(repeats),
         tied="",
         relative=None,
     )
-
-
-def _warnings(repeats: Iterable[Measurement]) -> list[str]:
-    """Each distinct warning, with its repeats and the range of its numbers."""
-    found: dict[tuple[str, ...], dict[int, list[str]]] = defaultdict(dict)
-    for one in repeats:
-        for warning in one.warnings:
-            found[tuple(_NUMBER.split(warning))][one.repeat] = _NUMBER.findall(warning)
-    return [
-        f"{_merged(words, at.values())} "
-        f"({'repeat' if len(at) == 1 else 'repeats'} {listed(map(str, at))})"
-        for words, at in found.items()
-    ]
-
-
-def _merged(words: tuple[str, ...], numbers: Iterable[list[str]]) -> str:
-    ranges = (sorted(set(same), key=float) for same in zip(*numbers, strict=True))
-    shown = ("–".join(same[:: len(same) - 1 or 1]) for same in ranges)
-    return "".join(word + number for word, number in zip_longest(words, shown, fillvalue=""))

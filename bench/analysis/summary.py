@@ -8,10 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.analysis.figures import FIGURES, Row, ranking, rows_of
-from bench.analysis.words import at_level, interval_text, kinds_words, ratio_text
+from bench.analysis.words import at_level, figure_text, interval_text, kinds_words, ratio_text
 from bench.records.result import Run
-from bench.workloads.workload import OPEN, Load
+from bench.records.warning import Severity
+from bench.workloads.load import OPEN, Load
 
+_STYLES: dict[Severity, str] = {"spoils": "bold yellow", "limits": "yellow", "note": "dim"}
+_USED = ("cores", "database_cores", "generator_cores", "rest_cores", "per_core")
 _SHOWN = ("rate", "p50", "p99", "cpu", "peak")
 
 
@@ -59,11 +62,24 @@ def _show_group(rows: Sequence[Row], load: Load, console: Console) -> None:
             f"{row.target}{' !' if row.warnings else ''}",
             interval_text(row.estimates.get(first)),
             ratio_text(row.relative),
-            row.tied,
+            "not ranked" if row.unranked else row.tied,
             *(interval_text(row.estimates.get(name)) for name in others),
             str(row.errors.total),
         )
     console.print(table)
+    _show_use(rows, console)
     for row in rows:
-        for warning in row.warnings:
-            console.print(Text(f"  ! {row.target}: {warning}", style="yellow"), soft_wrap=True)
+        for doubt in row.warnings:
+            text = f"  {doubt.severity}: {row.target}: {doubt.text}"
+            console.print(Text(text, style=_STYLES[doubt.severity]), soft_wrap=True)
+
+
+def _show_use(rows: Sequence[Row], console: Console) -> None:
+    """Print who used the cores."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("cores used by", no_wrap=True)
+    for heading in ("server", "database", "generator", "rest", "requests per core-second"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(row.target, *(figure_text(row.value(name)) for name in _USED))
+    console.print(table)

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable
 from math import floor, isinf, log10
 
 from bench.analysis.estimates import Estimate, Kind, Ratio
-from bench.workloads.workload import UNITS, Case, Load, Settings
+from bench.workloads.load import UNITS, Load
+from bench.workloads.workload import Case, Settings
 
 
 def figure_text(value: float | None) -> str:

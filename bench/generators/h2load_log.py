@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.generators.interface import WINDOWS
 from bench.records.histogram import Histogram
 
 # Bytes that are read at once: the log of a fast server has hundreds of megabytes
@@ -46,11 +47,12 @@ class Log:
         """The time from the first request to the end of the last."""
         return (self.last - self.first) / 1e6
 
-    def per_second(self, seconds: float) -> list[int]:
-        """Good responses in each whole second since the first request."""
-        found = [0] * int(seconds)
+    def windows(self, seconds: float) -> list[int]:
+        """Good responses in each whole window since the first request."""
+        length = 1000 // WINDOWS
+        found = [0] * int(seconds * WINDOWS)
         for end, count in self._ends.items():
-            second = (end - self.first // 1000) // 1000
-            if second < len(found):
-                found[second] += count
+            window = (end - self.first // 1000) // length
+            if window < len(found):
+                found[window] += count
         return found

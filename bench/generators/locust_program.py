@@ -9,18 +9,29 @@ import re
 import socket
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench.generators.program import IN_FLIGHT, Bodies, GeneratorError, LoadResult, LoadSpec, run
-from bench.records.result import Errors, Latency
+from bench.generators.interface import (
+    IN_FLIGHT,
+    WINDOWS,
+    Bodies,
+    GeneratorError,
+    LoadResult,
+    LoadSpec,
+)
+from bench.generators.program import run
+from bench.records.measurement import Errors
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
 from harness.ports import free_port
 from harness.wheel import install_wheel
 
-SCRIPT = Path(__file__).with_name("locustfile.py")
+# The files that Locust runs, and sends to its workers
+_SCRIPTS = [
+    str(Path(__file__).with_name(f"{name}.py"))
+    for name in ("locust_connection", "locust_share", "locustfile")
+]
 PORT = 5557  # The master's port for workers on other machines
 PATIENCE = 300.0  # Seconds to wait for workers on other machines
 
@@ -47,10 +58,10 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     install_wheel("locust", TOOLS / "locust")
     load = spec.folder / "load.json"
     load.write_text(json.dumps(_load(spec)))
-    command = [*program(), "--locustfile", str(SCRIPT), "--load", str(load), "--headless"]
-    command += ["--only-summary", "--skip-log-setup", *_processes(spec.threads, workers)]
+    command = [*program(), "--locustfile", ",".join(_SCRIPTS), "--load", str(load), "--headless"]
+    command += ["--only-summary", "--skip-log-setup", *_processes(spec.load.threads, workers)]
     # The duration only bounds how long the program may run.
-    bounded = replace(spec, duration=(spec.duration or 0) + (PATIENCE if workers else 0))
+    bounded = spec.but(duration=(spec.duration or 0) + (PATIENCE if workers else 0))
     finished = run(command, bounded)
     line = next((line for line in finished.output.splitlines() if line.startswith("{")), None)
     if line is None:
@@ -59,20 +70,19 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     received, due = values["received"], values["due"]
     workers_cpu = values["cpu"] if workers else 0.0
     return LoadResult(
-        command,
-        values["requests"],
-        values["seconds"],
-        Latency(**values["latency"]) if values["latency"] else None,
-        Errors(**values["errors"]),
-        finished.cpu + workers_cpu,
-        finished.output,
-        finished.observer,
-        busiest=values["busiest"],
-        lag=values["lag"]["p99"] if values["lag"] else None,
+        command=command,
+        requests=values["requests"],
+        seconds=values["seconds"],
+        errors=Errors(**values["errors"]),
+        cpu=finished.cpu + workers_cpu,
+        observer=finished.observer,
+        output=finished.output,
         histogram=values["histogram"],
         attempts=values["attempts"],
+        busiest=values["busiest"],
+        lag=values["lag"],
         bodies=Bodies(received, due, least=due, most=due) if spec.sizes else None,
-        per_second=values["per_second"],
+        windows=values["windows"],
         workers_cpu=workers_cpu,
     )
 
@@ -85,7 +95,8 @@ def program() -> list[str]:
 def worker_commands(hosts: Sequence[str], threads: int) -> dict[str, str]:
     """The command for each host, in a shell; it ends some minutes after the last load."""
     return {
-        host: f"while uvx locust@{version()} {' '.join(worker_options(host, threads))}; do :; done"
+        host: f"export TMPDIR=$(mktemp -d); while uvx locust@{version()} "
+        f"{' '.join(worker_options(host, threads))}; do :; done"
         for host in hosts
     }
 
@@ -110,20 +121,18 @@ def own_address(peer: str) -> str:
 
 
 def _load(spec: LoadSpec) -> dict[str, object]:
-    return {
+    own = spec.load.model_dump(include={"model", "requests", "calls", "timeout"})
+    return own | {
         "url": spec.url,
         "paths": list(spec.paths),
         "random": spec.random,
         "seed": spec.seed,
         "headers": spec.headers,
         "sizes": list(spec.sizes),
-        "model": spec.model,
         "level": spec.level,
         "duration": spec.duration,
-        "requests": spec.requests,
-        "calls": spec.calls,
-        "timeout": spec.timeout,
         "in_flight": IN_FLIGHT,
+        "windows": WINDOWS,
     }
 
 

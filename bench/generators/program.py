@@ -1,4 +1,4 @@
-"""What a load generator takes and returns, and how its program is run."""
+"""Runs the program of a load generator."""
 
 import os
 import resource
@@ -6,96 +6,15 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from bench.records.result import Errors, Latency, Step
-from bench.workloads.workload import Model
-from harness.errors import TaskError
+from bench.generators.interface import GeneratorError, LoadSpec
 from harness.processes import ending, spawn, stop
 from harness.programs import find_program, search_path
 
-# The most connections of an open model at once; what exceeds it waits for a slot
-IN_FLIGHT = 10_000
 GRACE = 60.0  # Seconds that a load generator may take beyond its duration and timeout
 _POLL = 0.05
-
-
-class GeneratorError(TaskError):
-    """A load generator failed."""
-
-
-@dataclass(frozen=True)
-class LoadSpec:
-    """A load to put on a server."""
-
-    url: str  # The server's URL, without a trailing slash
-    paths: Sequence[str]  # Request targets, requested in order or at random
-    random: bool
-    model: Model
-    level: float
-    duration: float | None  # Seconds; None if `requests` limits the load
-    requests: int | None
-    calls: int
-    timeout: float
-    threads: int
-    headers: dict[str, str]
-    folder: Path  # For the generator's own files
-    # The length in bytes of the body due for each of `paths`, if they are known
-    sizes: Sequence[int] = ()
-    seed: int = 1  # Of the random order
-
-
-@dataclass(frozen=True)
-class Bodies:
-    """The bodies of all responses, in bytes."""
-
-    received: int
-    due: int  # What the complete responses should have had
-    least: int
-    # The bounds of what a correct server sends: they leave room for unfinished responses, and for
-    # the mix of paths if it is not known exactly. None if failures have bodies of any length.
-    most: int | None
-
-    @property
-    def agree(self) -> bool:
-        """Whether the sum is that of correct bodies."""
-        return self.least <= self.received and (self.most is None or self.received <= self.most)
-
-
-@dataclass(frozen=True)
-class LoadResult:
-    """What a load generator measured."""
-
-    command: list[str]
-    requests: int  # Answered with 200, in time
-    seconds: float
-    latency: Latency | None
-    errors: Errors
-    cpu: float  # Seconds of CPU time that the generator used
-    output: str
-    observer: float  # Seconds of CPU time that this program used in that time
-    # The share of a core that the generator's busiest process used, if it reports that
-    busiest: float | None = None
-    # The 99th percentile, in milliseconds, of how late requests were sent, without those that the
-    # server delayed (constant rate)
-    lag: float | None = None
-    histogram: str = ""  # The response times of `requests`, encoded
-    attempts: int = 0  # Requests begun
-    bodies: Bodies | None = None  # None if the generator does not count bytes
-    # Good responses in each whole second of the load, to its end; also those without any
-    per_second: list[int] = field(default_factory=list)
-    rate: float | None = None  # The capacity
-    steps: list[Step] = field(default_factory=list)  # The steps of a search for the capacity
-    # Good responses in other steps, which are in no figure but used CPU time and data sources
-    others: int = 0
-    workers_cpu: float = 0.0  # The part of `cpu` that other machines used
-    warnings: list[str] = field(default_factory=list)  # Reasons to doubt the figures
-
-    @property
-    def share(self) -> float:
-        """The part of all good responses that ``requests`` are."""
-        return self.requests / (self.requests + self.others) if self.others else 1.0
 
 
 @dataclass(frozen=True)
@@ -130,7 +49,8 @@ def run(
     program = find_program(command[0])
     if program is None:
         raise GeneratorError(f"{command[0]} is missing: `just setup` installs it")
-    bound = (spec.duration or 0) + (spec.requests or 0) * spec.timeout + spec.timeout + GRACE
+    requests = (spec.load.requests or 0) + 1
+    bound = (spec.duration or 0) + requests * spec.load.timeout + GRACE
     env = os.environ | {"PATH": search_path()}
     log = output_of(spec)
     before, began = _children(), time.monotonic()

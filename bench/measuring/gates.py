@@ -1,137 +1,148 @@
-"""Warnings: reasons to doubt a figure."""
+"""The gates that a measurement has to pass; each one that it does not is a warning."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import sqrt
+from collections.abc import Iterator, Sequence
 
-from bench.generators import LoadResult
-from bench.measuring.responses import Sampler
-from bench.records.result import Pressure, Sources
-from bench.workloads.workload import Workload
+from bench.generators.connections import PATIENCE
+from bench.generators.interface import LoadResult
+from bench.measuring.meter import Usage
+from bench.measuring.steadiness import drift
+from bench.records.histogram import merged
+from bench.records.measurement import Checked, Sources, Warmup
+from bench.records.warning import Warning
+from bench.workloads.workload import Case, Workload
 
 _BUSY = 0.05  # The share of the machine that other programs may use
 _WAITED = 0.25  # The share of time in which a task may wait for a CPU
 _STOLEN = 0.01  # The share of CPU time that the hypervisor may give to others
 _SATURATED = 0.8  # The share of its cores that the load generator or the upstream may use
 _OBSERVED = 0.03  # The share of a core that measuring may use
-_LATE = 20.0  # Milliseconds by which the generator may miss a request's scheduled start
+_LATE = 0.1  # The share of the median response time by which the generator may be late
+_PUNCTUAL = 1.0  # Milliseconds that are never late
+_PRESENT = 0.9  # The share of the connections that must be in service on average
+_OVERLOADED = 0.9  # The share of the machine that a given rate may use
+_IDLE = 0.5  # The share of a core below which a program does not limit the rate
 _FAILED = 0.01  # The share of requests that may fail
-_TOO_MUCH = 2  # The largest ratio of a data source's count to the operations that the requests need
-_SLACK = 1_000  # Further operations: requests still in flight at the end, and compared responses
-_DRIFT = 0.05  # The share by which the last third of a load may differ from the first
-_LEAST_SECONDS = 6  # The fewest whole seconds that are divided into thirds
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Seconds of CPU time while the load ran, and how contended the CPUs were."""
-
-    server: float | None
-    database: float | None
-    upstream: float | None
-    generator: float
-    observer: float  # This program, while the load ran
-    program: float  # This program, with its reading of the load generator's log
-    machine: float  # All programs on the server's machine or, if that cannot be read, on this one
-    pressure: Pressure
-    away: float = 0.0  # What the programs above used on other machines than that
-
-    @property
-    def other(self) -> float:
-        """The CPU time of all other programs on that machine."""
-        sources = (self.database or 0) + (self.upstream or 0)
-        known = (self.server or 0) + sources + self.generator + self.program - self.away
-        return max(self.machine - known, 0.0)
-
-    @property
-    def other_share(self) -> float:
-        """The share of the machine that other programs used."""
-        return self.other / self.machine * (self.pressure.machine or 0) if self.machine else 0.0
+_TOO_MUCH = 2  # The largest ratio of a data source's count to the operations that requests need
+# Further operations: requests still in flight at the end, and compared responses
+_SLACK = 1_000
 
 
 def warnings(
+    workload: Workload,
+    case: Case,
+    level: float,
     result: LoadResult,
     usage: Usage,
-    sampler: Sampler,
+    checked: Checked,
     sources: Sequence[Sources],
-    workload: Workload,
-) -> list[str]:
+    warmup: Warmup | None,
+) -> list[Warning]:
     """The warnings that a figure carries."""
-    found = [*_machine(usage), *_bottlenecks(result, usage, workload)]
-    sent = result.requests + result.errors.total
-    if workload.samples and not sampler.during:
-        found.append("no response was compared during the load")
-    found += [
-        f"{source.name} counted {source.counted}, the requests needed {source.least}: "
-        "other clients used it, or the server's driver asks more often than it must; so the count "
-        "does not show that every request used it"
-        for source in sources
-        # Failed requests may have used it, too.
-        if source.counted * result.requests > (_TOO_MUCH * source.least + _SLACK) * sent
+    return [
+        *result.warnings,
+        *_machine(usage),
+        *_generator(workload, result, usage),
+        *_load(workload, level, result, usage),
+        *_steadiness(workload, result, warmup),
+        *_bottlenecks(workload, case, result, usage),
+        *_answers(workload, result, checked, sources),
     ]
-    if sent and result.errors.total / sent > _FAILED:
-        found.append(f"{result.errors.total / sent:.0%} of the requests failed")
-    if workload.load.model != "capacity" and workload.load.requests is None:
-        change = drift(result.per_second)
-        if change:
-            found.append(
-                f"the rate was not steady: {abs(change):.0%} {'higher' if change > 0 else 'lower'} "
-                "in the last third of the load than in the first"
-            )
-    return found
 
 
-def drift(per_second: Sequence[int]) -> float | None:
-    """By which share the last third of the whole seconds differs from the first; None if steady.
-
-    It is steady within 5%, or within twice the standard error of counting if there are too few
-    requests to tell. Loads of fewer than 6 whole seconds are not judged.
-    """
-    third = len(per_second) // 3
-    first, last = sum(per_second[:third]), sum(per_second[-third:]) if third else 0
-    if len(per_second) < _LEAST_SECONDS or not first + last:
-        return None
-    if not first:
-        return 1.0
-    # The counts of a steady load have a Poisson distribution: their difference has this error.
-    change, error = last / first - 1, sqrt(first + last) / first
-    return change if abs(change) > max(_DRIFT, 2 * error) else None
+def _warning(kind: str, **values: float | str) -> Warning:
+    return Warning.model_validate({"kind": kind, "values": values})
 
 
-def _machine(usage: Usage) -> list[str]:
-    """Signs that the machine did other things, or had too few cores."""
-    found, pressure = [], usage.pressure
+def _machine(usage: Usage) -> Iterator[Warning]:
+    """Whether the machine did other things, or had too few cores."""
+    pressure = usage.pressure
     if usage.other_share > _BUSY:
-        found.append(f"the machine was busy: other programs used {usage.other_share:.0%} of it")
+        yield _warning("busy", share=usage.other_share)
     if pressure.cpu_some and pressure.cpu_some > _WAITED:
-        found.append(f"programs waited for a CPU in {pressure.cpu_some:.0%} of the time")
+        yield _warning("waiting", share=pressure.cpu_some)
     if pressure.steal and pressure.steal > _STOLEN:
-        found.append(f"the hypervisor gave {pressure.steal:.0%} of the CPU time to others")
-    return found
+        yield _warning("steal", share=pressure.steal)
 
 
-def _bottlenecks(result: LoadResult, usage: Usage, workload: Workload) -> list[str]:
-    """Signs that something else than the server limited the figure."""
-    found = []
-    generator = result.busiest
-    if generator is None:
-        generator = usage.generator / (result.seconds * workload.load.threads or 1)
-    if generator > _SATURATED:
-        found.append(
-            f"the load generator used {generator:.0%} of its cores: it may be the bottleneck"
-        )
-    if result.lag and result.lag > _LATE:
-        found.append(f"the load generator itself sent requests up to {result.lag:.0f} ms late")
-    database = usage.database or 0
-    if usage.server is not None and database > usage.server:
-        found.append(
-            f"the database used {database:.1f} s of CPU, the server {usage.server:.1f} s: "
-            "the database may be the bottleneck"
-        )
-    upstream = (usage.upstream or 0) / (result.seconds or 1)
+def _generator(workload: Workload, result: LoadResult, usage: Usage) -> Iterator[Warning]:
+    """Whether measuring itself limited the figure."""
+    seconds = result.seconds or 1
+    busiest = result.busiest
+    if busiest is None:
+        busiest = usage.cpu.generator / seconds / workload.load.threads
+    if busiest > _SATURATED:
+        yield _warning("generator-busy", share=busiest)
+    median = result.latency.p50 if result.latency else None
+    if result.lag and result.lag > max(_LATE * (median or 0), _PUNCTUAL):
+        yield _warning("generator-late", ms=result.lag)
+    if usage.cpu.observer / seconds > _OBSERVED:
+        yield _warning("observer", share=usage.cpu.observer / seconds)
+
+
+def _load(workload: Workload, level: float, result: LoadResult, usage: Usage) -> Iterator[Warning]:
+    """Whether the load was there as it was meant to be."""
+    load, machine = workload.load, usage.pressure.machine or 0
+    if load.model == "closed" and load.requests is None:
+        share = in_service(result) / level
+        if result.requests and share < _PRESENT:
+            yield _warning("absent-load", share=share)
+    if load.model == "constant rate" and machine > _OVERLOADED:
+        yield _warning("overload", share=machine)
+    if result.clients and result.clients.starved:
+        count, clients = result.clients.starved, result.clients.count
+        yield _warning("starved", count=count, clients=clients, patience=PATIENCE)
+
+
+def in_service(result: LoadResult) -> float:
+    """The mean number of requests in service, by Little's law: the rate times the mean time.
+
+    Requests that are in flight at the end have had half of their time on average.
+    """
+    in_flight = max(result.attempts - result.requests - result.errors.total, 0)
+    mean = merged([result.histogram]).mean
+    return (result.requests + in_flight / 2) * mean / (result.seconds or 1)
+
+
+def _steadiness(workload: Workload, result: LoadResult, warmup: Warmup | None) -> Iterator[Warning]:
+    if warmup and warmup.judged and warmup.until_level is None:
+        yield _warning("never-level", seconds=warmup.seconds)
+    if workload.load.model == "capacity" or workload.load.requests is not None:
+        return
+    change = drift(result.windows)
+    if change:
+        direction = "higher" if change > 0 else "lower"
+        yield _warning("unsteady", share=abs(change), direction=direction)
+
+
+def _bottlenecks(
+    workload: Workload, case: Case, result: LoadResult, usage: Usage
+) -> Iterator[Warning]:
+    """Whether something else than the server's CPU time limited the figure."""
+    cpu, seconds = usage.cpu, result.seconds or 1
+    database, upstream = cpu.database or 0, (cpu.upstream or 0) / seconds
+    if cpu.server is None:
+        return
+    if database > cpu.server:
+        yield _warning("database-busy", database=database, server=cpu.server)
     if upstream > _SATURATED:
-        found.append(f"the upstream used {upstream:.0%} of a core: it may be the bottleneck")
-    observer = usage.observer / result.seconds if result.seconds else 0
-    if observer > _OBSERVED:
-        found.append(f"measuring used {observer:.0%} of a core")
-    return found
+        yield _warning("upstream-busy", share=upstream)
+    own = cpu.server / seconds / int(case.settings.get("WORKERS", "1"))
+    generator = cpu.generator / seconds / workload.load.threads
+    busiest = max(own, database / seconds, upstream, generator)
+    if workload.load.model == "closed" and busiest < _IDLE:
+        yield _warning("latency-bound", share=busiest)
+
+
+def _answers(
+    workload: Workload, result: LoadResult, checked: Checked, sources: Sequence[Sources]
+) -> Iterator[Warning]:
+    sent = result.requests + result.errors.total
+    if workload.samples and not checked.during:
+        yield _warning("uncompared")
+    for source in sources:
+        # Failed requests may have used it, too.
+        if source.counted * result.requests > (_TOO_MUCH * source.least + _SLACK) * sent:
+            values = {"counted": source.counted, "least": source.least}
+            yield _warning("other-clients", source=source.name, **values)
+    if sent and result.errors.total / sent > _FAILED:
+        yield _warning("failed", share=result.errors.total / sent)

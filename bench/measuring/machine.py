@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -13,27 +14,31 @@ import psycopg
 import pymongo
 
 from bench.generators import locust_program as locust
-from bench.generators.program import IN_FLIGHT
+from bench.generators.interface import IN_FLIGHT
 from bench.measuring.cores import as_text
 from bench.records.result import Machine
-from bench.workloads.workload import Load
+from bench.workloads.load import Load
 from harness.console import say
 from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.programs import version_of
 from harness.services import Services
 
+_CPUS = Path("/proc/cpuinfo")
 _KERNEL = (
     *("net/core/somaxconn", "net/ipv4/tcp_max_syn_backlog", "net/ipv4/ip_local_port_range"),
     *("net/ipv4/tcp_tw_reuse", "net/ipv4/tcp_fin_timeout", "fs/file-max"),
 )
+# Servers inherit the limit, and some allocate memory for each file that they may open
+_OPEN_FILES = 64_000
 _OTHER_FILES = 100  # Open files of a program besides its connections
 
 
 def raise_limits() -> None:
     """Raise the limit of open files as far as allowed: each connection needs one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    limit = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def require_files(load: Load) -> None:
@@ -70,9 +75,12 @@ def describe() -> Machine:
     return Machine(
         system=_system(),
         kernel=platform.release(),
-        cpu=_cpu(),
+        cpu=_cpu("model name") or "unknown",
+        model=" ".join(map(_cpu, ("cpu family", "model", "stepping"))).strip(),
+        microcode=_cpu("microcode"),
         cores=len(os.sched_getaffinity(0)),
         memory=psutil.virtual_memory().total,
+        boot=_read(Path("/proc/sys/kernel/random/boot_id")),
         governor=governors(Path("/sys/devices/system/cpu")),
         limits={name: value for name, value in limits.items() if value},
     )
@@ -102,13 +110,9 @@ def _system() -> str:
         return platform.system()
 
 
-def _cpu() -> str:
-    lines = _read_lines(Path("/proc/cpuinfo"))
-    return next((line.split(":")[1].strip() for line in lines if "model name" in line), "unknown")
-
-
-def _read_lines(path: Path) -> list[str]:
-    return path.read_text().splitlines() if path.exists() else []
+def _cpu(field: str) -> str:
+    found = re.search(rf"^{field}\s*: (.*)$", _CPUS.read_text() if _CPUS.exists() else "", re.M)
+    return found[1].strip() if found else ""
 
 
 def versions(services: Services) -> dict[str, str]:

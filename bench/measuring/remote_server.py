@@ -13,7 +13,7 @@ from harness.catalog import Target
 from harness.errors import TaskError, UsageError
 
 
-class Elsewhere:
+class RemoteServer:
     """A running server; its CPU time and memory are known if it is on this machine."""
 
     environment: Mapping[str, str] = {}

@@ -1,4 +1,7 @@
-"""Compares responses with the contract, during the load and after it."""
+"""Compares responses with the contract, during the load and after it.
+
+Sampled responses are compared byte for byte; the sum of all lengths is a check on every response.
+"""
 
 import random
 import threading
@@ -9,12 +12,15 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import spec
+from bench.generators.interface import LoadResult
+from bench.records.measurement import Checked
 from conformance.expect import Mismatch, answer, problem
 from conformance.http import Garbled, NoAnswer, Response
 from conformance.subject import Subject
 from harness.errors import TaskError
 from spec import Expected
 
+_FILES = ("/files/", "/gridfs/")
 _MOST_AFTER = 20  # The most paths that are requested again after the load
 _RECOVERY = 20.0  # Seconds until a server must answer again after the load
 _REFUSALS = (502, 503, 504)  # The contract's statuses of a server that cannot answer now
@@ -35,7 +41,7 @@ class Contract:
         """The correct response to a path."""
         if path not in self._known:
             name = unquote(path.split("/")[-1])
-            file = self._files.get(name) if path.startswith(("/files/", "/gridfs/")) else None
+            file = self._files.get(name) if path.startswith(_FILES) else None
             stored = {name: file.read_bytes()} if file else None
             self._known[path] = spec.expected(path, stored)
         return self._known[path]
@@ -60,6 +66,11 @@ class Sampler:
         self.during = self.after = self.unanswered = 0
         self.wrong: WrongAnswer | None = None
         self._over = threading.Event()
+
+    @property
+    def checked(self) -> Checked:
+        """The responses that were compared so far."""
+        return Checked(during=self.during, after=self.after, unanswered=self.unanswered)
 
     def ask(self, path: str, timeout: float = 2.0) -> bool:
         """Whether there was a response; raises if it is wrong."""
@@ -116,3 +127,28 @@ class Sampler:
                     raise WrongAnswer(f"{path} is not answered {_RECOVERY:.0f} s after the load")
                 time.sleep(0.2)
             self.after += 1
+
+
+def body_sizes(paths: Sequence[str], files: Path) -> list[int]:
+    """The length in bytes of the body due for each path."""
+    return [_size(path, files) for path in paths]
+
+
+def _size(path: str, files: Path) -> int:
+    if path.startswith(_FILES):
+        return (files / unquote(path.split("/")[-1])).stat().st_size
+    return len(spec.expected(path).body)
+
+
+def require_bodies(result: LoadResult) -> None:
+    """Raise if correct responses cannot have had so many bytes, or so few."""
+    bodies = result.bodies
+    if bodies is None or bodies.agree:
+        return
+    bounds = [f"at least {bodies.least}"]
+    if bodies.most is not None:
+        bounds.append(f"at most {bodies.most}")
+    raise WrongAnswer(
+        f"the bodies of all responses under load had {bodies.received} bytes, and should have had "
+        f"{' and '.join(bounds)}: some were wrong"
+    )

@@ -1,4 +1,4 @@
-"""A run: all turns of a workload, each saved as it finishes."""
+"""A run: all trials of a workload, each saved as it finishes."""
 
 import time
 import uuid
@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from bench.measuring import machine
-from bench.measuring.disturbed import Disturbed
-from bench.measuring.remote_server import Elsewhere
+from bench.measuring.remote_server import RemoteServer
 from bench.measuring.responses import WrongAnswer
-from bench.measuring.schedule import TimeLeft, Turn, can_run, turns
+from bench.measuring.schedule import TimeLeft, Trial, can_run, trials
+from bench.measuring.source_audit import TransientError
 from bench.measuring.trial import RunContext, measure
-from bench.records.result import Failure, Run, ServerInfo, now, write
+from bench.records.result import Failure, Run, ServerInfo
+from bench.records.store import now, write
 from bench.workloads.workload import Workload
 from conformance.prove import prove
 from conformance.verdict import passed_as, state_of
@@ -21,13 +22,13 @@ from harness.errors import TaskError, UsageError
 from harness.lines import count_lines
 from harness.paths import ROOT
 from harness.services import Services
-from harness.versions import dependencies
+from harness.versions import dependencies, runtime
 
-# Called before each turn, with the numbers of turns that are done and that there are to do, and the
-# estimated seconds left
-Progress = Callable[[Turn, int, int, float], None]
+# Called before each trial, with the numbers of trials that are done and that there are to do, and
+# the estimated seconds left
+Progress = Callable[[Trial, int, int, float], None]
 
-_TRIES = 3  # The most attempts at a turn that fails for reasons that are not the server's
+_TRIES = 3  # The most attempts at a trial that fails for reasons that are not the server's
 _PAUSE = 3.0  # Seconds between them: a database may be restarting
 _GIVE_UP = 3  # Turns in a row without a figure for such reasons, after which a run stops
 
@@ -98,7 +99,7 @@ def start(
     seed: int = 0,
     cpus: Mapping[str, Sequence[int]] | None = None,
     workers: Sequence[str] = (),
-    elsewhere: Elsewhere | None = None,
+    elsewhere: RemoteServer | None = None,
 ) -> Run:
     """Create a run without measurements."""
     if elsewhere:
@@ -125,7 +126,7 @@ def start(
     )
 
 
-def _info(target: Target, fingerprint: str, elsewhere: Elsewhere | None) -> ServerInfo:
+def _info(target: Target, fingerprint: str, elsewhere: RemoteServer | None) -> ServerInfo:
     manifest = target.server.manifest
     return ServerInfo(
         title=manifest.title,
@@ -137,7 +138,7 @@ def _info(target: Target, fingerprint: str, elsewhere: Elsewhere | None) -> Serv
         run=target.deployment.run,
         fingerprint=fingerprint,
         state="" if elsewhere else state_of(target),
-        versions={} if elsewhere else dependencies(target.server),
+        versions={} if elsewhere else runtime(target.server) | dependencies(target.server),
         address=elsewhere.url if elsewhere else "",
         lines=count_lines(target.server),
         drivers={
@@ -150,14 +151,9 @@ def _info(target: Target, fingerprint: str, elsewhere: Elsewhere | None) -> Serv
 
 def require_unchanged(run: Run, targets: Sequence[Target]) -> None:
     """Raise if this machine, this project or the servers have changed since a run was started."""
-    here = machine.describe()
-    if differences := [
-        name
-        for name in ("cpu", "cores", "memory", "kernel")
-        if getattr(here, name) != getattr(run.machine, name)
-    ]:
+    if machine.describe().instance != run.machine.instance:
         raise UsageError(
-            f"{run.id} cannot be resumed: this machine differs in {' and '.join(differences)}; "
+            f"{run.id} cannot be resumed: this is another machine, or it was restarted; "
             "start a new run"
         )
     if (commit := machine.commit()) != run.project:
@@ -181,88 +177,88 @@ def require_unchanged(run: Run, targets: Sequence[Target]) -> None:
 def measure_all(
     run: Run, targets: Sequence[Target], context: RunContext, progress: Progress
 ) -> None:
-    """Measure the turns that have no outcome yet; the result is written after each.
+    """Measure the trials that have no outcome yet; the result is written after each.
 
-    A failure of the server's own is an outcome. The run is complete if all turns have one.
+    A failure of the server's own is an outcome. The run is complete if all trials have one.
     """
     settled = {(one.target, one.case, one.level, one.repeat) for one in run.measurements}
     settled |= {failure.key for failure in run.failures if failure.own}
-    plan = turns(run.workload, targets, run.seed)
-    todo = [turn for turn in plan if turn.key not in settled]
+    plan = trials(run.workload, targets, run.seed)
+    todo = [trial for trial in plan if trial.key not in settled]
     left, disturbed = TimeLeft(), 0
-    for done, turn in enumerate(todo):
-        if _is_disqualified(run, turn.target.name):
+    for done, trial in enumerate(todo):
+        if _is_disqualified(run, trial.target.name):
             continue
-        progress(turn, done, len(todo), left.of(todo[done:]))
+        progress(trial, done, len(todo), left.of(todo[done:]))
         began = time.monotonic()
-        outcome = _take(run, turn, context)
-        left.add(turn, time.monotonic() - began)
+        outcome = _take(run, trial, context)
+        left.add(trial, time.monotonic() - began)
         write(run)
         disturbed = 0 if outcome else disturbed + 1
         if disturbed == _GIVE_UP:
             raise TaskError(
-                f"{_GIVE_UP} turns in a row failed for reasons other than the servers. The last:\n"
-                f"{run.failures[-1].why}\nmend it, then `just bench --resume {run.id}`"
+                f"{_GIVE_UP} trials in a row failed for reasons other than the servers. The last:\n"
+                f"{run.failures[-1].why}\nfix the cause, then `just bench --resume {run.id}`"
             )
     run.complete, run.finished = all(failure.own for failure in run.failures), now()
     write(run)
 
 
-def _take(run: Run, turn: Turn, context: RunContext) -> bool:
-    """Measure one turn, and record its outcome; return whether it has one.
+def _take(run: Run, trial: Trial, context: RunContext) -> bool:
+    """Measure one trial, and record its outcome; return whether it has one.
 
-    If something other than the server fails, the turn is tried again.
+    If something other than the server fails, the trial is tried again.
     """
-    run.failures = [one for one in run.failures if one.key != turn.key]
+    run.failures = [one for one in run.failures if one.key != trial.key]
     for attempt in range(1, _TRIES + 1):
         try:
-            run.measurements.append(measure(turn, context))
+            run.measurements.append(measure(trial, context))
             return True
-        except Disturbed as error:
-            failure = _failure(turn, error, own=False)
+        except TransientError as error:
+            failure = _failure(trial, error, own=False)
             if attempt == _TRIES:
                 run.failures.append(failure)
-                say(f"NO FIGURE  {_words(turn)}, though not for a fault of its own: {error}")
+                say(f"no result for {_words(trial)} (not the server's fault): {error}")
                 return False
             run.tries.append(failure)
-            say(f"again: {_words(turn)}: {error}")
+            say(f"again: {_words(trial)}: {error}")
             time.sleep(_PAUSE)
         except UsageError:
             raise
         except TaskError as error:
-            _fail(run, turn, error)
+            _fail(run, trial, error)
             return True
     raise AssertionError
 
 
-def _words(turn: Turn) -> str:
-    return f"{turn.target.name} ({turn.case.name}, {turn.level:g}, repeat {turn.repeat})"
+def _words(trial: Trial) -> str:
+    return f"{trial.target.name} ({trial.case.name}, {trial.level:g}, repeat {trial.repeat})"
 
 
 def _is_disqualified(run: Run, target: str) -> bool:
     return any(failure.target == target and failure.disqualifies for failure in run.failures)
 
 
-def _fail(run: Run, turn: Turn, error: TaskError) -> None:
+def _fail(run: Run, trial: Trial, error: TaskError) -> None:
     """Record a failure of the server's own.
 
-    After a wrong response, all its measurements are dropped, and no turn of it is still to do.
+    After a wrong response, all its measurements are dropped, and no trial of it is still to do.
     """
-    failure = _failure(turn, error, own=True)
+    failure = _failure(trial, error, own=True)
     if failure.disqualifies:
         name = failure.target
         run.measurements = [one for one in run.measurements if one.target != name]
         run.failures = [one for one in run.failures if one.target != name or one.own]
     run.failures.append(failure)
-    say(f"FAILED  {_words(turn)}: {error}")
+    say(f"FAILED  {_words(trial)}: {error}")
 
 
-def _failure(turn: Turn, error: TaskError, *, own: bool) -> Failure:
+def _failure(trial: Trial, error: TaskError, *, own: bool) -> Failure:
     return Failure(
-        target=turn.target.name,
-        case=turn.case.name,
-        level=turn.level,
-        repeat=turn.repeat,
+        target=trial.target.name,
+        case=trial.case.name,
+        level=trial.level,
+        repeat=trial.repeat,
         why=str(error),
         disqualifies=isinstance(error, WrongAnswer),
         own=own,

@@ -1,4 +1,4 @@
-"""The turns of a run, in order."""
+"""The trials of a run, in order."""
 
 import random
 from collections import defaultdict
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from bench.workloads.workload import Case, Workload
 from harness.catalog import Target
 
-_OVERHEAD = 3.0  # Seconds that a turn takes besides its load, until turns have been timed
+_OVERHEAD = 3.0  # Seconds that a trial takes besides its load, until trials have been timed
 _UNKNOWN = 10.0  # The same for a load that ends by itself
 _STEPS = 8  # The usual steps of a search for the capacity
 _BETWEEN = 2.5  # Seconds that each of them takes besides its load
 
 
 @dataclass(frozen=True)
-class Turn:
+class Trial:
     """One server, freshly started in one case, measured once at one level."""
 
     order: int  # Its place in the run, from 1
@@ -28,7 +28,7 @@ class Turn:
 
     @property
     def key(self) -> tuple[str, str, float, int]:
-        """Unique among the turns of a run."""
+        """Unique among the trials of a run."""
         return self.target.name, self.case.name, self.level, self.repeat
 
 
@@ -48,10 +48,10 @@ def settings_of(target: Target, case: Case) -> dict[str, str]:
     }
 
 
-def turns(workload: Workload, targets: Sequence[Target], seed: int) -> list[Turn]:
-    """The turns in an order that depends only on ``seed``.
+def trials(workload: Workload, targets: Sequence[Target], seed: int) -> list[Trial]:
+    """The trials in an order that depends only on ``seed``.
 
-    Each repeat is a block in which every server has its turn in every case at every level, so that
+    Each repeat is a block in which every server has its trial in every case at every level, so that
     a change of the machine during the run affects all of them. The pairs of case and level are
     shuffled in each block, and the servers within each pair: those that are compared run one
     after another. A server skips cases that it cannot run.
@@ -79,31 +79,33 @@ def _shuffled(
 
 def _turn(
     order: int, workload: Workload, target: Target, case: Case, level: float, repeat: int
-) -> Turn:
+) -> Trial:
     warmup = target.deployment.warmup if workload.warmup is None else workload.warmup
     load = workload.load.duration_of(level) or _UNKNOWN
     if workload.load.model == "capacity":
         load = (load + _BETWEEN) * _STEPS
-    return Turn(order, target, case, level, repeat, warmup, _OVERHEAD + warmup + load)
+    return Trial(order, target, case, level, repeat, warmup, _OVERHEAD + warmup + load)
 
 
 class TimeLeft:
-    """Estimates the time that turns will take, from those that have been timed."""
+    """Estimates the time that trials will take, from those that have been timed."""
 
     def __init__(self) -> None:
         self._took: defaultdict[tuple[str, str, float], list[float]] = defaultdict(list)
         self._planned = self._spent = 0.0
 
-    def add(self, turn: Turn, seconds: float) -> None:
-        """Take note of a turn's duration."""
-        self._took[turn.key[:3]].append(seconds)
-        self._planned += turn.seconds
+    def add(self, trial: Trial, seconds: float) -> None:
+        """Take note of a trial's duration."""
+        self._took[trial.key[:3]].append(seconds)
+        self._planned += trial.seconds
         self._spent += seconds
 
-    def of(self, turns: Iterable[Turn]) -> float:
-        """The seconds that ``turns`` will take: as long as in other repeats, if there are any."""
+    def of(self, trials: Iterable[Trial]) -> float:
+        """The seconds that ``trials`` will take: as long as in other repeats, if there are any."""
         pace = self._spent / self._planned if self._planned else 1.0
         return sum(
-            sum(same) / len(same) if (same := self._took.get(turn.key[:3])) else turn.seconds * pace
-            for turn in turns
+            sum(same) / len(same)
+            if (same := self._took.get(trial.key[:3]))
+            else trial.seconds * pace
+            for trial in trials
         )

@@ -1,1 +1,1 @@
-"""What a run measured, as it is kept in a file."""
+"""What a run measured, as its file keeps it."""

@@ -12,7 +12,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 from numpy.typing import ArrayLike
 
-from bench.records.result import Latency
+from bench.records.measurement import Latency
 
 PERCENTILES = {
     **{"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999},
@@ -40,6 +40,11 @@ class Histogram:
         rounded, counts = np.unique((values >> shift) << shift, return_counts=True)
         for value, count in zip(rounded.tolist(), counts.tolist(), strict=True):
             self._counts.record_value(value, count)
+
+    @property
+    def mean(self) -> float:
+        """The mean in seconds; 0 if nothing was counted."""
+        return float(self._counts.get_mean_value()) / 1e6 if len(self) else 0.0
 
     def merge(self, encoded: str) -> None:
         """Add what an encoded histogram has counted."""

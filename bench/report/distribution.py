@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.records.histogram import merged
-from bench.records.result import Measurement
+from bench.records.measurement import Measurement
 
 # The percentiles of a curve, as the number of nines: 1 is 90%, 2 is 99%, 3 is 99.9%
 NINES = [round(0.1 * at, 1) for at in range(31)]

@@ -1,6 +1,5 @@
 """The report's folder: its pages, and under ``data/`` all that belongs to them."""
 
-import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,22 +7,21 @@ from pathlib import Path
 import vl_convert
 
 from bench.records.result import Run
-from bench.report.behaviours import BEHAVIOURS, behaviours_page
 from bench.report.code import Code
 from bench.report.export import as_csv
 from bench.report.overview import tables_of
 from bench.report.page import GENERATOR, VEGA, overview_page, vega, workload_pages
 from bench.report.picture import draw_overview
 from bench.report.section import Section, sections_of
-from bench.report.style import PICTURE
-from bench.report.values import of_figure
-from harness.console import progress_bar
+from conformance.matrix.page import render
+from conformance.matrix.rows import rows
+from harness.catalog import find_targets
 from harness.errors import UsageError
 from harness.writing import write_whole
 
+BEHAVIOURS = "behaviours.html"  # The page of their file
 PAGE = "index.html"
 DATA = "data"
-_COUNTED = re.compile(r"\bclip\d+\b")
 _OURS = "reference-servers "  # The start of the `generator` of all pages that tasks write
 
 
@@ -33,7 +31,6 @@ def write_report(
     *,
     behaviours: str = BEHAVIOURS,
     code: str | None = None,
-    png: bool = False,
 ) -> Path:
     """Write the report into a folder, beside other files in it; return the path of the overview.
 
@@ -48,7 +45,7 @@ def write_report(
         new, old = Path(scratch, "new"), Path(scratch, "old")
         (new / DATA).mkdir(parents=True)
         answers = behaviours_page()
-        _fill(new, sections_of(runs), Code(folder, code), behaviours, png=png)
+        _fill(new, sections_of(runs), Code(folder, code), behaviours)
         for page in folder.glob("*.html"):
             if _is_ours(page, GENERATOR):
                 page.unlink()
@@ -60,51 +57,23 @@ def write_report(
     return folder / PAGE
 
 
-def _fill(
-    folder: Path, sections: Sequence[Section], code: Code, behaviours: str, *, png: bool
-) -> None:
+def _fill(folder: Path, sections: Sequence[Section], code: Code, behaviours: str) -> None:
     data = folder / DATA
     tables = tables_of(sections)
     pages = {PAGE: overview_page(tables, behaviours)}
-    pages |= workload_pages(sections, code, behaviours, png=png)
+    pages |= workload_pages(sections, code, behaviours)
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     (data / VEGA).write_text(vega(), encoding="utf-8")
-    _picture(data / "overview", draw_overview(tables[0]), png=png)
-    with progress_bar() as bar:
-        task = bar.add_task("drawing", total=len(sections), note="")
-        for section in sections:
-            _write_data(data / section.name, section.run)
-            _draw(data, section, png=png)
-            bar.advance(task)
+    svg = vl_convert.vegalite_to_svg(draw_overview(tables[0]))
+    (data / "overview.svg").write_text(svg, encoding="utf-8")
+    for section in sections:
+        _write_data(data / section.name, section.run)
 
 
 def _write_data(path: Path, run: Run) -> None:
     path.with_suffix(".json").write_text(run.model_dump_json(indent=1) + "\n", encoding="utf-8")
     path.with_suffix(".csv").write_text(as_csv(run), encoding="utf-8")
-
-
-def _draw(folder: Path, section: Section, *, png: bool) -> None:
-    for chart in section.charts:
-        values = of_figure(section.chosen(chart), chart.figure)
-        if values:
-            title = f"{section.run.workload.title}: {chart.title}"
-            drawn = chart.draw(PICTURE, values, title, section.selection(chart.kind))
-            _picture(folder / section.picture(chart), drawn.to_dict(), png=png)
-
-
-def _picture(path: Path, spec: dict[str, object], *, png: bool) -> None:
-    svg = _numbered(vl_convert.vegalite_to_svg(spec))
-    path.with_suffix(".svg").write_text(svg, encoding="utf-8")
-    if png:
-        path.with_suffix(".png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
-
-
-def _numbered(svg: str) -> str:
-    """An image with its own numbers in its names: they count on from image to image."""
-    names = dict.fromkeys(_COUNTED.findall(svg))
-    numbers = {name: f"{name.rstrip('0123456789')}{at}" for at, name in enumerate(names)}
-    return _COUNTED.sub(lambda found: numbers[found[0]], svg)
 
 
 def _require_ours(folder: Path, behaviours: str) -> None:
@@ -122,3 +91,9 @@ def _require_ours(folder: Path, behaviours: str) -> None:
 def _is_ours(page: Path, generator: str = _OURS) -> bool:
     head = page.read_text(encoding="utf-8", errors="replace")[:2000] if page.is_file() else ""
     return f'content="{generator}' in head
+
+
+def behaviours_page() -> str:
+    """The page that compares the recorded behaviours of all servers."""
+    targets = find_targets(["all"])
+    return render(targets, rows(targets))

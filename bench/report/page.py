@@ -18,14 +18,14 @@ from bench.records.result import ServerInfo
 from bench.report.code import Code, commit_of
 from bench.report.overview import Table
 from bench.report.section import Section
-from bench.report.style import MODELS, PAGE
+from bench.report.style import MODELS
 from bench.report.wording import (
     TIMES,
     share_text,
     times_name,
     value_text,
 )
-from bench.workloads.workload import OPEN
+from bench.workloads.load import OPEN
 from harness import pages
 
 GENERATOR = "reference-servers report"  # The pages' `generator`
@@ -70,35 +70,32 @@ def overview_page(tables: Sequence[Table], behaviours: str) -> str:
     return _render("overview", sections, values | {"behaviours": behaviours}, [*sections, *others])
 
 
-def workload_pages(
-    sections: Sequence[Section], code: Code, behaviours: str, *, png: bool
-) -> dict[str, str]:
+def workload_pages(sections: Sequence[Section], code: Code, behaviours: str) -> dict[str, str]:
     """The page of each workload, by file name."""
     found: dict[str, list[Section]] = {}
     for section in sections:
         found.setdefault(section.page, []).append(section)
     return {
-        f"{name}.html": _workload_page(own, sections, code, behaviours, png=png)
+        f"{name}.html": _workload_page(own, sections, code, behaviours)
         for name, own in found.items()
     }
 
 
 def _workload_page(
-    sections: Sequence[Section], every: Sequence[Section], code: Code, behaviours: str, *, png: bool
+    sections: Sequence[Section], every: Sequence[Section], code: Code, behaviours: str
 ) -> str:
     specs: dict[str, Any] = {}
     drawn = {}
     for section in sections:
         for chart in section.charts:
-            spec = chart.draw(PAGE).to_dict()
+            spec = chart.draw().to_dict()
             name = hashlib.sha256(json.dumps(spec).encode()).hexdigest()[:12]
             specs[name] = spec
-            drawn[section.picture(chart)] = name
+            drawn[f"{section.name}-{chart.name}"] = name
     values = {
         "sections": sections,
         "behaviours": behaviours,
         "code": code,
-        "png": png,
         "vega": VEGA,
         "chart_groups": _CHART_GROUPS,
         "columns_of": _columns_of,
@@ -169,6 +166,14 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
             "upstream_cpu": "upstream",
             "generator_cpu": "generator",
         },
+        "Cores used": {
+            "cores": "server",
+            "database_cores": "database",
+            "generator_cores": "generator",
+            "rest_cores": "rest",
+            "per_core": "requests per core-second of the server",
+        },
+        "Warm-up": {"until_level": "requests until level"},
         "Memory (PSS), MB": {"rest": "at rest", "peak": "peak"},
     }
     known = {name for row in section.rows for name in row.estimates}

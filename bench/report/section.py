@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from bench.analysis import words
 from bench.analysis.caveats import caveats
 from bench.analysis.figures import Figure, Row, ranking, rows_of
-from bench.records.result import Measurement, Run
+from bench.records.measurement import Measurement
+from bench.records.result import Run
 from bench.report.charts import Chart, charts_of
 from bench.report.values import Values, values_of
 from bench.report.wording import place_text
@@ -76,38 +77,13 @@ class Section:
         """A level with its unit."""
         return words.at_level(self.run.workload.load, level)
 
-    def chosen(self, chart: Chart) -> Values:
-        """The rows that a chart shows initially."""
-        return [
-            row
-            for row in self.values
-            if (chart.kind == "levels" or row["level"] == self.level)
-            and (chart.kind == "cases" or row["case"] == self.case)
-        ]
-
-    def selection(self, kind: str) -> str:
-        """The level and case that a kind of chart shows initially."""
-        level = self.level_text(self.level)
-        return {"levels": self.case, "cases": level}.get(kind, f"{level}, {self.case}")
-
-    def picture(self, chart: Chart) -> str:
-        """The name of a chart's files, without the suffix."""
-        return f"{self.name}-{chart.name}"
-
-    @property
-    def planned(self) -> int:
-        """The number of turns of a complete run."""
-        workload = self.run.workload
-        each = len(workload.case) * len(workload.load.levels) * workload.repeats
-        return each * len(self.run.servers)
-
     @property
     def failures(self) -> dict[tuple[str, str, bool], list[str]]:
         """Turns without a figure, by server, reason and whether a response was wrong."""
         found = defaultdict(list)
         for one in self.run.failures:
-            turn = f"{self.level_text(one.level)}, {one.case}"
-            found[one.target, one.why, one.disqualifies].append(f"{turn}, repeat {one.repeat}")
+            trial = f"{self.level_text(one.level)}, {one.case}"
+            found[one.target, one.why, one.disqualifies].append(f"{trial}, repeat {one.repeat}")
         return found
 
     def measured(self, target: str) -> dict[str, Measurement]:
@@ -125,10 +101,6 @@ class Section:
         """A figure of a row."""
         unit = " %" if name == "failed" and row.errors.total else ""
         return f"{words.figure_text(row.value(name))}{unit}"
-
-    def has_picture(self, chart: Chart) -> bool:
-        """Whether a chart has anything to show initially."""
-        return any(chart.figure in row["figures"] for row in self.chosen(chart))
 
     def _repeats(self, row: Row) -> list[Measurement]:
         return [

@@ -7,7 +7,8 @@ from typing import Any
 
 from bench.analysis.figures import FIGURES, Figure, Row
 from bench.analysis.words import figure_text, interval_text
-from bench.records.result import Measurement, Run
+from bench.records.measurement import Measurement
+from bench.records.result import Run
 from bench.report.distribution import by_percentile, by_rate
 
 Values = list[dict[str, Any]]
@@ -31,7 +32,7 @@ def values_of(run: Run, rows: Sequence[Row]) -> Values:
             "case": row.case,
             "caseAt": cases.index(row.case),
             "level": row.level,
-            "warned": bool(row.warnings),
+            "warned": any(doubt.matters for doubt in row.warnings),
             "figures": {name: _value(row, FIGURES[name], timeout) for name in row.estimates}
             | _response_times(measured[row.target, row.case, row.level], timeout),
         }

@@ -1,0 +1,68 @@
+"""Whether a rate is level, and the warm-up that goes on until it is.
+
+Georges, Buytaert and Eeckhout, Statistically rigorous Java performance evaluation (2007), measure
+at steady state; Barrett and others, Virtual machine warmup blows hot and cold (2017), show that it
+takes minutes, or never comes.
+"""
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+
+import numpy as np
+
+from bench.generators.interface import LoadResult
+from bench.records.measurement import Warmup
+
+LONGEST = 300.0  # The most seconds of a warm-up
+_STAGE = 2.0  # The fewest seconds of its first stage
+_REQUESTS = 5_000  # The fewest requests of a warm-up, unless it takes
+_SECONDS = 15.0  # as long as this
+_DRIFT = 0.05  # The share by which two parts of a level load may differ
+_LEAST_WINDOWS = 6  # The fewest windows that are divided into thirds
+
+
+def warm_up(
+    put: Callable[[float], LoadResult], least: float, longest: float = LONGEST
+) -> tuple[list[LoadResult], Warmup]:
+    """Put load on a server until its rate is level; ``put`` does so for some seconds.
+
+    Each stage is as long as all before it, so that a slow rise is seen as well as a quick one: the
+    rate is level if the last stage differs from the one before it by no more than its noise.
+    """
+    stages = [put(min(max(least, _STAGE), longest))]
+    spent, is_level = min(max(least, _STAGE), longest), False
+    while not is_level and spent < longest:
+        stages.append(put(min(spent, longest - spent)))
+        spent += min(spent, longest - spent)
+        enough = spent >= _SECONDS or sum(one.requests for one in stages) >= _REQUESTS
+        # The first window of each stage is that in which its connections are opened
+        is_level = enough and change(stages[-2].windows[1:], stages[-1].windows[1:]) is None
+    until = sum(one.requests for one in stages[:-2])
+    requests = sum(one.requests for one in stages)
+    return stages, Warmup(seconds=spent, requests=requests, until_level=until if is_level else None)
+
+
+def drift(windows: Sequence[int]) -> float | None:
+    """By which share the last third of a load differs from the first; None if it is level."""
+    third = len(windows) // 3
+    return change(windows[:third], windows[-third:]) if len(windows) >= _LEAST_WINDOWS else None
+
+
+def change(before: Sequence[int], after: Sequence[int]) -> float | None:
+    """By which share a rate has changed from some windows to others; None if it is level.
+
+    It is level within 5%, or within twice the standard error of the difference: that of the
+    windows, or of counting if that is larger (a steady load's counts have a Poisson distribution).
+    """
+    first, last = float(np.mean(before or [0])), float(np.mean(after or [0]))
+    if not first:
+        return 1.0 if last else None
+    share, error = last / first - 1, sqrt(_variance(before) + _variance(after)) / first
+    return share if abs(share) > max(_DRIFT, 2 * error) else None
+
+
+def _variance(windows: Sequence[int]) -> float:
+    """Of the mean."""
+    counts = np.asarray(windows, float)
+    own = counts.var(ddof=1) if len(counts) > 1 else 0.0
+    return float(max(own, counts.mean())) / len(counts) if len(counts) else 0.0
