@@ -1,6 +1,7 @@
 """A run: the order of its trials, failures that are not a server's, and the machine."""
 
 import os
+import resource
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+from pymongo.errors import OperationFailure
 
 from bench.analysis.caveats import caveats
 from bench.measuring import cores as affinity
@@ -205,6 +207,28 @@ def test_a_source_that_is_gone_is_not_the_server_s_failure() -> None:
 
     with pytest.raises(TransientError, match="mongodb cannot be reached: refused"):
         replace(source(1), read=refuse).count()
+
+
+def test_counters_that_a_user_may_not_read_are_named() -> None:
+    def refuse() -> int:
+        raise OperationFailure("not authorized", code=13)
+
+    with pytest.raises(UsageError, match="MONGODB_URL needs the role clusterMonitor"):
+        replace(source(1), read=refuse).count()
+
+
+@pytest.mark.parametrize(
+    ("hard", "limit"), [(1_073_741_816, 64_000), (resource.RLIM_INFINITY, 64_000), (4096, 4096)]
+)
+def test_servers_do_not_inherit_a_huge_limit_of_open_files(
+    monkeypatch: pytest.MonkeyPatch, hard: int, limit: int
+) -> None:
+    """Some allocate memory for each file that they may open."""
+    was_set: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: was_set.append(limits))
+    machine.raise_limits()
+    assert was_set == [(limit, hard)]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from bench.workloads.workload import Case, Workload
 from harness.catalog import Target
 
 _OVERHEAD = 3.0  # Seconds that a trial takes besides its load, until trials have been timed
+_WARMING = 2.0  # The fewest seconds of half a warm-up that goes on until the rate is level
 _UNKNOWN = 10.0  # The same for a load that ends by itself
 _STEPS = 8  # The usual steps of a search for the capacity
 _BETWEEN = 2.5  # Seconds that each of them takes besides its load
@@ -57,7 +58,7 @@ def trials(workload: Workload, targets: Sequence[Target], seed: int) -> list[Tri
     after another. A server skips cases that it cannot run.
     """
     return [
-        _turn(order, workload, target, case, level, repeat)
+        _trial(order, workload, target, case, level, repeat)
         for order, (repeat, case, level, target) in enumerate(_shuffled(workload, targets, seed), 1)
     ]
 
@@ -77,14 +78,15 @@ def _shuffled(
                 yield repeat, case, level, target
 
 
-def _turn(
+def _trial(
     order: int, workload: Workload, target: Target, case: Case, level: float, repeat: int
 ) -> Trial:
     warmup = target.deployment.warmup if workload.warmup is None else workload.warmup
+    warming = workload.warmup if workload.warmup is not None else 2 * max(warmup, _WARMING)
     load = workload.load.duration_of(level) or _UNKNOWN
     if workload.load.model == "capacity":
         load = (load + _BETWEEN) * _STEPS
-    return Trial(order, target, case, level, repeat, warmup, _OVERHEAD + warmup + load)
+    return Trial(order, target, case, level, repeat, warmup, _OVERHEAD + warming + load)
 
 
 class TimeLeft:

@@ -73,6 +73,14 @@ class Section:
             found.append("the code had changes that are in no commit")
         return found
 
+    @property
+    def warmup(self) -> str:
+        """The warm-up before each measurement."""
+        seconds = self.run.workload.warmup
+        if seconds is None and not any(one.warmup for one in self.run.measurements):
+            return "after the warm-up that the server's manifest sets"
+        return words.warmup_words(seconds)
+
     def level_text(self, level: float) -> str:
         """A level with its unit."""
         return words.at_level(self.run.workload.load, level)
