@@ -25,7 +25,6 @@ MACHINE = Machine(
     governor=None,
     limits={"somaxconn": "4096"},
 )
-BUSY = "the machine was busy: other programs used {}% of it"
 
 
 def busy(percent: float) -> Warning:

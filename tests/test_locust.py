@@ -31,8 +31,7 @@ from harness.paths import ROOT, TOOLS
 from harness.ports import free_port
 from harness.processes import spawn, stop, wait_until
 from harness.wheel import install_wheel
-from tests import distant
-from tests.distant import FREEZE, PERIOD
+from tests.frozen import FREEZE, PERIOD, freezing
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -127,7 +126,7 @@ def naive_p95(port: int, seconds: float) -> float:
 def stalled(folder: Path) -> tuple[LoadResult, float]:
     """The result of Locust for a server that freezes, and that of a naive client meanwhile."""
     naive: list[float] = []
-    with distant.serving("frozen", "127.0.0.1", port := free_port()):
+    with freezing(port := free_port()):
         waiting = threading.Thread(target=lambda: naive.append(naive_p95(port, 2 * PERIOD)))
         waiting.start()
         result = locust.generate(load_spec(folder, port, "/", level=100.0, duration=2 * PERIOD))
@@ -240,19 +239,29 @@ def test_refused_connections(tmp_path: Path) -> None:
     assert result.latency.p50 is None
 
 
+UVX = """#!/bin/sh
+shift
+exec env PYTHONPATH={path} {python} -m locust "$@"
+"""  # Instead of uvx, which would need the internet; without this repository
+
+
 def test_workers_that_others_start(tmp_path: Path) -> None:
-    """As on other machines: workers get the locustfile and the load from the master."""
-    options = locust.worker_options("127.0.0.1", 2)
+    """By the printed command: workers get the locustfiles and the load from the master."""
+    uvx = tmp_path / "bin" / "uvx"
+    uvx.parent.mkdir()
+    uvx.write_text(UVX.format(path=TOOLS / "locust", python=sys.executable))
+    uvx.chmod(0o755)
+    env = os.environ | {"PATH": f"{uvx.parent}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
+    (command,) = locust.worker_commands(["127.0.0.1"], 2).values()
     with serving() as port, (tmp_path / "worker").open("w") as log:
-        worker = spawn([*locust.program(), *options], cwd=tmp_path, env=os.environ, output=log)
+        worker = spawn(["sh", "-c", command], cwd=tmp_path, env=env, output=log)
         try:
             load = load_spec(tmp_path, port, "/", "/wrong", threads=2)
-            result = locust.generate(load, workers=["127.0.0.1"])
-            assert worker.wait(20) == 0
+            results = [locust.generate(load, workers=["127.0.0.1"]) for _ in range(2)]
         finally:
-            stop(worker)
-    assert result.requests == 100
-    assert result.errors == Errors(status=100)
+            stop(worker, grace=1)
+    assert [(one.requests, one.errors) for one in results] == [(100, Errors(status=100))] * 2
+    assert all(sum(one.windows) == pytest.approx(100, abs=5) for one in results)
 
 
 def test_a_server_out_of_reach_of_the_workers(tmp_path: Path) -> None:
