@@ -12,6 +12,7 @@ from bench.analysis.figures import rows_of
 from bench.records import store
 from bench.records.result import Failure, Run
 from bench.records.store import read, write
+from bench.records.warning import Warning
 from bench.report import files
 from bench.report.cli import main
 from bench.report.code import Code
@@ -207,6 +208,17 @@ def test_a_wide_interval_is_not_a_tie() -> None:
     marks = {one["target"]: one["standing"] for one in values}
     assert marks["flask/gunicorn"] == "noisy"
     assert 'class="share noisy"' in overview_page([table], "behaviours.html")
+
+
+def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
+    run = short()
+    for one in run.measurements:
+        if one.target == "express/express":
+            one.warnings = [Warning(kind="overload", values={"share": 0.95})]
+    (table,) = tables_of(sections_of([run]))
+    (column,) = table.columns
+    assert (column.value("express/express"), column.best) == (None, "tornado/tornado")
+    assert "not ranked</a>" in overview_page([table], "behaviours.html")
 
 
 def test_one_repeat_ranks_no_server() -> None:

@@ -116,6 +116,9 @@ def attempt(
 
 def test_a_run_is_resumed_only_at_its_commit(targets: list[Target]) -> None:
     stopped = runs.a_run(complete=False)
+    stopped.machine = machine.describe().model_copy(update={"boot": "an earlier one"})
+    with pytest.raises(UsageError, match="another machine, or it was restarted"):
+        require_unchanged(stopped, targets)
     stopped.machine = machine.describe()
     with pytest.raises(UsageError, match="began at commit 0123456789abcdef, and this is "):
         require_unchanged(stopped, targets)
@@ -130,48 +133,48 @@ def empty() -> Run:
     return plain.model_copy(update={"measurements": [], "failures": []})
 
 
-def test_what_is_not_the_server_s_fault_is_tried_again(attempt: Any) -> None:
-    made, asked = attempt(
-        {"tornado/tornado": [TransientError("a port"), TransientError("a port"), None]}
-    )
+TORNADO = "tornado/tornado"
+PORT = TransientError("a port")
+
+
+@pytest.mark.parametrize(
+    ("ends", "measured", "failures", "tries", "asked"),
+    [
+        ([PORT, PORT, None], 6, [], ["a port"] * 2, 3),
+        ([TaskError("it ended")], 5, [("it ended", True)], [], 1),
+        ([*[PORT] * 3, WrongAnswer("wrong")], 4, [("wrong", True)], ["a port"] * 2, 3),
+    ],
+    ids=["not the server's", "the server's own", "a wrong answer"],
+)
+def test_a_failure_is_tried_again_unless_it_is_the_server_s(
+    attempt: Any,
+    ends: list[Exception | None],
+    measured: int,
+    failures: list[tuple[str, bool]],
+    tries: list[str],
+    asked: int,
+) -> None:
+    made, all_asked = attempt({TORNADO: ends})
     assert made.complete
-    assert made.failures == []
-    assert [(one.target, one.why, one.own) for one in made.tries] == [
-        ("tornado/tornado", "a port", False)
-    ] * 2
-    assert len(made.measurements) == 6
-    assert Counter(asked)["tornado/tornado", 1] == 3
+    assert len(made.measurements) == measured
+    assert [(one.why, one.own) for one in made.failures] == failures
+    assert [one.why for one in made.tries] == tries
+    assert Counter(all_asked)[TORNADO, 1] == asked
+    assert (TORNADO in {one.target for one in made.measurements}) == (failures != [("wrong", True)])
 
 
-def test_a_turn_without_a_figure_leaves_the_run_incomplete_until_it_is_resumed(
+def test_a_trial_without_a_figure_leaves_the_run_incomplete_until_it_is_resumed(
     attempt: Any,
 ) -> None:
-    made, _ = attempt({"tornado/tornado": [TransientError(str(at)) for at in range(3)]})
+    made, _ = attempt({TORNADO: [TransientError(str(at)) for at in range(3)]})
     assert not made.complete
     assert [(one.repeat, one.why, one.own) for one in made.failures] == [(1, "2", False)]
     assert any("not complete" in caveat for caveat in caveats(made))
     made, asked = attempt({}, made)
-    assert asked == [("tornado/tornado", 1)]
+    assert asked == [(TORNADO, 1)]
     assert made.complete
     assert made.failures == []
     assert len({one.order for one in made.measurements}) == 6
-
-
-def test_a_server_s_own_failure_is_an_outcome(attempt: Any) -> None:
-    made, asked = attempt({"tornado/tornado": [TaskError("it ended")]})
-    assert made.complete
-    assert [(one.why, one.own) for one in made.failures] == [("it ended", True)]
-    assert made.tries == []
-    assert Counter(asked)["tornado/tornado", 1] == 1
-
-
-def test_a_wrong_answer_ends_a_server_s_part(attempt: Any) -> None:
-    broken = [TransientError("x")] * 3
-    made, asked = attempt({"tornado/tornado": [*broken, WrongAnswer("wrong")]})
-    assert made.complete
-    assert [one.why for one in made.failures] == ["wrong"]
-    assert "tornado/tornado" not in {one.target for one in made.measurements}
-    assert asked[-1][1] == 2
 
 
 def test_a_run_stops_when_nothing_can_be_measured(attempt: Any) -> None:

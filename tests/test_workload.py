@@ -16,16 +16,6 @@ from harness.services import Services
 
 pytestmark = pytest.mark.quick
 
-PUBLISHED = {
-    *(f"{name}-published" for name in ("mongo-small", "mongo-big", "files", "gridfs", "fan-out")),
-    *("json-published", "agents-published", "json-constant", "agents-constant", "text-rate"),
-    *("sleep-threads", "gunicorn-nine", "mix"),
-}
-
-
-def test_every_published_run_is_there() -> None:
-    assert set(workload_names()) >= PUBLISHED
-
 
 @pytest.mark.parametrize("name", workload_names())
 def test_a_workload_names_servers_that_exist_and_has_a_quick_form(name: str) -> None:
@@ -46,10 +36,6 @@ def test_a_server_that_is_always_one_process_is_left_out_of_cases_with_several()
         for trial in trials(several, serving(several, targets), seed=1)
     }
     assert taken == {("express/express", "1"), ("express/cluster", "1"), ("express/cluster", "4")}
-
-
-def test_the_mix_has_thirty_requests() -> None:
-    assert len(load_workload("mix").paths) == 30
 
 
 VALID = """
