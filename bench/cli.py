@@ -21,12 +21,7 @@ from bench.generators.locust_program import worker_commands
 from bench.measuring import machine
 from bench.measuring.cores import chosen
 from bench.measuring.remote_server import RemoteServer, require_one
-from bench.measuring.runner import (
-    measure_all,
-    require_conformance_at,
-    serving,
-    start,
-)
+from bench.measuring.runner import measure_all, require_conformance_at, serving, start
 from bench.measuring.schedule import Trial
 from bench.measuring.trial import RunContext
 from bench.options import changes_of, resumed, workload_of
@@ -196,10 +191,7 @@ def _exclusive() -> Iterator[None]:
 
 
 def _measure(
-    run: Run,
-    targets: list[Target],
-    backing: Services,
-    there: RemoteServer | None,
+    run: Run, targets: list[Target], backing: Services, there: RemoteServer | None
 ) -> None:
     write(run)
     pinned = f"; {where}" if (where := placement(run)) else ""

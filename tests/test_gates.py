@@ -14,15 +14,7 @@ from bench.measuring.meter import Meter, Usage, _refused
 from bench.measuring.process_tree import Tree
 from bench.measuring.steadiness import drift, warm_up
 from bench.records.histogram import Histogram
-from bench.records.measurement import (
-    Checked,
-    Clients,
-    Cpu,
-    Errors,
-    Pressure,
-    Sources,
-    Warmup,
-)
+from bench.records.measurement import Checked, Clients, Cpu, Errors, Pressure, Sources, Warmup
 from bench.records.warning import GATES, SPOILING, Warning
 from bench.workloads.workload import load_workload
 from tests import runs
@@ -122,6 +114,14 @@ def test_a_load_is_level_if_its_last_third_is_like_its_first(
     windows: list[int], change: float | None
 ) -> None:
     assert drift(windows) == (None if change is None else pytest.approx(change, abs=0.001))
+
+
+def test_a_rate_is_of_the_time_of_the_load() -> None:
+    """Answers that come after its end are no throughput."""
+    load = RATE.load.model_copy(update={"levels": [10_000], "duration": 10.0})
+    late = loaded(windows=[2500] * 20 + [0] * 20 + [2500] * 20, seconds=15.0)
+    assert late.rate_of(load, 10_000) == 5_000
+    assert loaded().rate_of(CLOSED.load, CONNECTIONS) == 10_000
 
 
 def server(rates: Any) -> Any:

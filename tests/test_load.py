@@ -195,12 +195,12 @@ def capacity_spec(folder: Path) -> LoadSpec:
 @pytest.mark.parametrize("best", [7.3, 900.0, 23_456.0])
 def test_the_capacity_is_found(tmp_path: Path, best: float) -> None:
     result = capacity.search(capacity_spec(tmp_path), simulated(best))
-    assert result.rate is not None
-    assert best / 1.06 <= result.rate <= best
+    assert result.capacity is not None
+    assert best / 1.06 <= result.capacity <= best
     assert len(result.steps) <= 2 * capacity.MOST_RATES
     assert result.warnings == []
     held = [step for step in result.steps if step.held]
-    assert max(step.rate for step in held) == result.rate
+    assert max(step.rate for step in held) == result.capacity
     assert all("500 ms" in step.why for step in result.steps if not step.held)
     answered = sum(step.requests for step in result.steps) + int(best * 2)
     assert result.requests + result.others == answered
@@ -218,7 +218,7 @@ def test_one_unlucky_step_does_not_bound_the_capacity(tmp_path: Path) -> None:
         return result
 
     result = capacity.search(capacity_spec(tmp_path), sometimes)
-    assert result.rate == pytest.approx(1000, rel=0.06)
+    assert result.capacity == pytest.approx(1000, rel=0.06)
     assert [step.held for step in result.steps[:3]] == [False, True, True]
 
 
@@ -231,7 +231,7 @@ def test_a_capacity_beyond_the_load_generator_is_a_lower_bound(tmp_path: Path) -
 @pytest.mark.usefixtures("no_recovery")
 def test_failures_leave_no_capacity(tmp_path: Path) -> None:
     result = capacity.search(capacity_spec(tmp_path), simulated(1000, failed=20))
-    assert result.rate == 0
+    assert result.capacity == 0
     assert len(result.steps) <= 2 * capacity.MOST_RATES
     assert [one.kind for one in result.warnings] == ["nothing-held"]
     assert all("% of the requests failed" in step.why for step in result.steps)

@@ -158,6 +158,8 @@ def test_a_published_result_is_found_and_read(
     assert read(find("reference/a-cpu-2-cores/text")) == run
     assert read(find(str(place))) == run
     assert list(machine_problems(run, "a-cpu-2-cores")) == []
+    run.machine.microcode = "0x1"
+    assert list(machine_problems(run, "a-cpu-2-cores")) == [], "the other's is not known"
     run.machine.cores = 64
     (problem,) = machine_problems(run, "a-cpu-2-cores")
     assert "another kind of machine: a CPU, 2 cores" in problem.what

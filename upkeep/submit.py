@@ -191,7 +191,8 @@ def machine_problems(run: Run, machine: str) -> Iterator[Problem]:
     """Reasons not to publish a result under this machine's name."""
     for path in sorted(place_of(run, machine).parent.glob("*.json.gz")):
         other = read(path).machine
-        if other.kind != run.machine.kind:
+        parts = zip(other.kind, run.machine.kind, strict=True)
+        if any(one and here and one != here for one, here in parts):  # or one is not known
             yield Problem(
                 f"{machine} is another kind of machine: {', '.join(filter(None, other.kind))}",
                 "give this one a name of its own: --machine NAME",

@@ -17,13 +17,7 @@ _NAMES: dict[spec.Source, str] = {
 
 def caveats(run: Run) -> list[str]:
     """Reasons to doubt all figures of a run, the most serious first."""
-    return [
-        *_missing(run),
-        *_spoiled(run),
-        *_elsewhere(run),
-        *_crowded(run),
-        *_frequency(run),
-    ]
+    return [*_missing(run), *_spoiled(run), *_elsewhere(run), *_crowded(run), *_frequency(run)]
 
 
 def _missing(run: Run) -> list[str]:

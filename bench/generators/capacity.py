@@ -74,7 +74,7 @@ class _Search:
         own_share = (time.process_time() - own) / (time.monotonic() - began)
         return replace(
             shown,
-            rate=best,
+            capacity=best,
             steps=[one.step for one in self._tried],
             others=sum(one.requests for one in all_results) - shown.requests,
             cpu=sum(one.cpu for one in all_results),

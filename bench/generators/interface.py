@@ -87,7 +87,7 @@ class LoadResult:
     # Good responses in each whole window of the load, to its end; also those without any
     windows: list[int] = field(default_factory=list)
     clients: Clients | None = None  # None if its connections could not be inspected
-    rate: float | None = None  # The capacity
+    capacity: float | None = None
     steps: list[Step] = field(default_factory=list)  # The steps of a search for the capacity
     # Good responses in other steps, which are in no figure but used CPU time and data sources
     others: int = 0
@@ -98,6 +98,15 @@ class LoadResult:
     def latency(self) -> Latency | None:
         """The percentiles over all requests."""
         return merged([self.histogram]).latency(self.errors.total)
+
+    def rate_of(self, load: Load, level: float) -> float:
+        """Good responses per second of the load: those of an open model until its end alone."""
+        if self.capacity is not None:
+            return self.capacity
+        duration = load.duration_of(level)
+        if load.model != "closed" and duration:
+            return sum(self.windows[: int(duration * WINDOWS)]) / duration
+        return self.requests / self.seconds if self.seconds else 0.0
 
     @property
     def share(self) -> float:

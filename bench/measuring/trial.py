@@ -117,7 +117,7 @@ class _Trial:
             affinity={role: list(cores) for role, cores in self.context.cores.items()},
             seconds=result.seconds,
             requests=result.requests,
-            rate=_rate(result) if result.rate is None else result.rate,
+            rate=result.rate_of(self.workload.load, trial.level),
             latency=result.latency,
             histogram=result.histogram,
             errors=result.errors,
@@ -256,7 +256,3 @@ def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
         for name in SETTINGS
         if name in environment
     }
-
-
-def _rate(result: LoadResult) -> float:
-    return result.requests / result.seconds if result.seconds else 0.0

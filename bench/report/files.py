@@ -26,11 +26,7 @@ _OURS = "reference-servers "  # The start of the `generator` of all pages that t
 
 
 def write_report(
-    runs: Sequence[Run],
-    folder: Path,
-    *,
-    behaviours: str = BEHAVIOURS,
-    code: str | None = None,
+    runs: Sequence[Run], folder: Path, *, behaviours: str = BEHAVIOURS, code: str | None = None
 ) -> Path:
     """Write the report into a folder, beside other files in it; return the path of the overview.
 

@@ -19,12 +19,7 @@ from bench.report.code import Code, commit_of
 from bench.report.overview import Table
 from bench.report.section import Section
 from bench.report.style import MODELS
-from bench.report.wording import (
-    TIMES,
-    share_text,
-    times_name,
-    value_text,
-)
+from bench.report.wording import TIMES, share_text, times_name, value_text
 from bench.workloads.load import OPEN
 from harness import pages
 
@@ -105,10 +100,7 @@ def _workload_page(
         "placement": placement,
         "infinite": math.inf,
         "drawn": drawn,
-        "data": {
-            "specs": specs,
-            "rows": {section.name: section.values for section in sections},
-        },
+        "data": {"specs": specs, "rows": {section.name: section.values for section in sections}},
     }
     return _render("workload", sections, values, every)
 
