@@ -141,10 +141,12 @@ def server(rates: Any) -> Any:
     [
         (lambda _: 2000, 4, 0),
         (lambda _: 20, 16, 80),  # too few requests to tell at once
+        (lambda at: 3000 - 100 * (at // 2), 4, 0),  # slower, as the machine is: no warm-up
+        (lambda at: 2000 + 500 * (at // 2 % 2), 8, None),  # a neighbour comes and goes
         (lambda at: min(100 * at, 4000), 128, None),
         (lambda at: 1000 * (1 + at) ** 0.3, 300, None),
     ],
-    ids=["an interpreter", "a slow one", "a compiler", "never level"],
+    ids=["an interpreter", "a slow one", "a fall", "a neighbour", "a compiler", "never level"],
 )
 def test_the_warm_up_goes_on_until_the_rate_is_level(
     rates: Any, seconds: float, until: int | None
@@ -217,4 +219,5 @@ def test_the_cores_that_programs_used_are_told() -> None:
     assert row.value("cores") == pytest.approx(0.95)
     assert row.value("generator_cores") == pytest.approx(0.1)
     assert row.value("rest_cores") == pytest.approx(0.01)
+    assert row.value("starved") is None, "nothing is known of the clients"
     assert row.value("per_core") == pytest.approx(middle / 0.95, rel=0.01)

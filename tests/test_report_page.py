@@ -277,6 +277,7 @@ def test_on_a_phone_in_light_and_dark_and_printed(
     page.emulate_media(media="print")
     expect(page.locator("#filters")).to_be_hidden()
     expect(page.locator(".chart svg")).to_have_count(page.locator(".chart").count())
+    page.emulate_media(media="screen")
     page.goto((report / "index.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     assert opened.wrong == []

@@ -68,6 +68,10 @@ def _until_level(one: Measurement) -> float | None:
     return one.warmup.until_level if one.warmup else None
 
 
+def _clients(of: str) -> Callable[[Measurement], float | None]:
+    return lambda one: getattr(one.clients, of) if one.clients else None
+
+
 def _memory(when: str) -> Callable[[Measurement], float | None]:
     return lambda one: getattr(one.memory, when) / 1e6 if one.memory else None
 
@@ -98,6 +102,9 @@ FIGURES = {
             _cores("upstream", "observer", "other"),
         ),
         Figure("until_level", "Requests until the rate was level", "requests", _until_level),
+        Figure("starved", "Clients without an answer for 5 s", "clients", _clients("starved")),
+        Figure("fairness", "Fairness among clients", "(Jain)", _clients("fairness"), "more"),
+        Figure("refused", "Connections refused", "connections", lambda one: one.refused),
         Figure(
             "rest",
             "Memory at rest",
@@ -114,7 +121,8 @@ FIGURES = {
 }
 
 
-_PLAIN = ("failed", "until_level")  # Figures that may be 0 and are not compared
+# Figures that may be 0, and are not compared
+_PLAIN = ("failed", "until_level", "starved", "fairness", "refused")
 
 
 def ranking(load: Load) -> Figure:
@@ -258,8 +266,9 @@ def _row(repeats: list[Measurement], estimates: dict[str, Estimate]) -> Row:
         kind: Literal["range", "single"] = "range" if len(shares) > 1 else "single"
         failed = Estimate(share, min(shares), max(shares), kind, tuple(shares))
         estimates = {**estimates, "failed": failed}
-    if until := [value for one in repeats if (value := _until_level(one)) is not None]:
-        estimates = {**estimates, "until_level": alone(until)}
+    for name in _PLAIN[1:]:
+        if known := [value for one in repeats if (value := FIGURES[name].of(one)) is not None]:
+            estimates = {**estimates, name: alone(known)}
     return Row(
         target=first.target,
         case=first.case,

@@ -18,6 +18,7 @@ _STAGE = 2.0  # The fewest seconds of its first stage
 _REQUESTS = 5_000  # The fewest requests of a warm-up, unless it takes
 _SECONDS = 15.0  # as long as this
 _DRIFT = 0.05  # The share by which two parts of a level load may differ
+_BATCHES = 8  # The most batches of windows
 _LEAST_WINDOWS = 6  # The fewest windows that are divided into thirds
 
 
@@ -27,7 +28,7 @@ def warm_up(
     """Put load on a server until its rate is level; ``put`` does so for some seconds.
 
     Each stage is as long as all before it, so that a slow rise is seen as well as a quick one: the
-    rate is level if the last stage differs from the one before it by no more than its noise.
+    rate is level if it was no higher in the last stage than in the one before, but for the noise.
     """
     stages = [put(min(max(least, _STAGE), longest))]
     spent, is_level = min(max(least, _STAGE), longest), False
@@ -36,7 +37,8 @@ def warm_up(
         spent += min(spent, longest - spent)
         enough = spent >= _SECONDS or sum(one.requests for one in stages) >= _REQUESTS
         # The first window of each stage is that in which its connections are opened
-        is_level = enough and change(stages[-2].windows[1:], stages[-1].windows[1:]) is None
+        rise = change(stages[-2].windows[1:], stages[-1].windows[1:]) or 0
+        is_level = enough and rise <= 0
     until = sum(one.requests for one in stages[:-2])
     requests = sum(one.requests for one in stages)
     return stages, Warmup(seconds=spent, requests=requests, until_level=until if is_level else None)
@@ -51,8 +53,9 @@ def drift(windows: Sequence[int]) -> float | None:
 def change(before: Sequence[int], after: Sequence[int]) -> float | None:
     """By which share a rate has changed from some windows to others; None if it is level.
 
-    It is level within 5%, or within twice the standard error of the difference: that of the
-    windows, or of counting if that is larger (a steady load's counts have a Poisson distribution).
+    It is level within 5%, or within twice the standard error of the difference: that of the means
+    of batches of windows, as neighbours are alike, or of counting if that is larger (a steady
+    load's counts have a Poisson distribution).
     """
     first, last = float(np.mean(before or [0])), float(np.mean(after or [0]))
     if not first:
@@ -63,6 +66,9 @@ def change(before: Sequence[int], after: Sequence[int]) -> float | None:
 
 def _variance(windows: Sequence[int]) -> float:
     """Of the mean."""
-    counts = np.asarray(windows, float)
-    own = counts.var(ddof=1) if len(counts) > 1 else 0.0
-    return float(max(own, counts.mean())) / len(counts) if len(counts) else 0.0
+    if not windows:
+        return 0.0
+    counting = float(np.mean(windows)) / len(windows)
+    means = [batch.mean() for batch in np.array_split(windows, min(_BATCHES, len(windows)))]
+    own = float(np.var(means, ddof=1)) / len(means) if len(means) > 1 else 0.0
+    return max(own, counting)

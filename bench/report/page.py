@@ -165,10 +165,13 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
             "rest_cores": "rest",
             "per_core": "requests per core-second of the server",
         },
+        "Clients": {"starved": "no answer for 5 s", "refused": "refused", "fairness": "fairness"},
         "Warm-up": {"until_level": "requests until level"},
         "Memory (PSS), MB": {"rest": "at rest", "peak": "peak"},
     }
     known = {name for row in section.rows for name in row.estimates}
+    if not any(row.value("starved") or row.value("refused") for row in section.rows):
+        del columns["Clients"]
     beside, _ = _BESIDE[_kind(section)]
     return {
         group: {
