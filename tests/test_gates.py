@@ -22,6 +22,7 @@ from tests import runs
 pytestmark = pytest.mark.quick
 
 CLOSED, RATE = load_workload("text"), load_workload("agents-constant")
+IDLE = Pressure(machine=0.1)
 CONNECTIONS = CLOSED.load.levels[0]
 
 
@@ -61,7 +62,8 @@ def used(pressure: Pressure | None = None, **cpu: float) -> Usage:
         ({"workload": RATE, "result": loaded(0.1, lag=0.9)}, []),
         ({"workload": RATE, "usage": used(Pressure(machine=0.91))}, ["overload"]),
         ({"usage": used(Pressure(machine=0.91))}, []),
-        ({"usage": used(server=1.0, database=0.9)}, ["latency-bound"]),
+        ({"usage": used(IDLE, server=1.0, database=0.9)}, ["latency-bound"]),
+        ({"usage": used(server=1.0, database=0.9)}, []),  # others are busy
         ({"usage": used(server=1.0, database=9.0)}, ["database-busy"]),
         ({"usage": used(upstream=9.0)}, ["upstream-busy"]),
         ({"checked": Checked(during=0, after=9, unanswered=9)}, ["uncompared"]),

@@ -129,7 +129,9 @@ def _bottlenecks(
     own = cpu.server / seconds / int(case.settings.get("WORKERS", "1"))
     generator = cpu.generator / seconds / workload.load.threads
     busiest = max(own, database / seconds, upstream, generator)
-    if workload.load.model == "closed" and busiest < _IDLE:
+    waited = (usage.pressure.cpu_some or 0) > _WAITED
+    idle = max(busiest, usage.pressure.machine or 0) < _IDLE and not waited
+    if workload.load.model == "closed" and idle:
         yield _warning("latency-bound", share=busiest)
 
 
