@@ -156,7 +156,7 @@ class Row:
 
     @property
     def unranked(self) -> bool:
-        """Whether the load was not there as it was meant to be: its warnings say why."""
+        """Whether it has no rank: its warnings say why."""
         return any(doubt.unranks for doubt in self.warnings)
 
     def value(self, figure: str) -> float | None:

@@ -29,6 +29,8 @@ _WORDS: dict[WarningKind, str] = {
     "upstream-busy": "the upstream used {share}% of a core: it may be the bottleneck",
     "latency-bound": "latency-bound: no program used more than {share}% of a core, so requests "
     "waited for a timer or the network",
+    "more-cores": "the server used {cores} cores with WORKERS={workers}: its requests per "
+    "core-second compare with those of others, its rate does not",
     "connections-lost": "{count} of {clients} connections broke or were closed without notice; "
     "h2load does not reopen connections, so the load dropped from then on",
     "never-level": "the rate was still changing after {seconds} s of warm-up",
@@ -63,7 +65,7 @@ class Doubt:
 
     @property
     def unranks(self) -> bool:
-        """Whether the load was not there, so that the figure has no rank."""
+        """Whether the figure has no rank because of it."""
         return self.kind in GATES
 
 
@@ -108,4 +110,4 @@ def _range(name: str, values: Sequence[float | str]) -> str:
 def _number(name: str, value: float) -> str:
     if name == "share":
         return f"{100 * value:.0f}"
-    return f"{value:.1f}" if name in ("database", "server") else f"{value:.0f}"
+    return f"{value:.1f}" if name in ("database", "server", "cores") else f"{value:.0f}"

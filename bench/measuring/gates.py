@@ -20,6 +20,7 @@ _LATE = 0.1  # The share of the median response time by which the generator may 
 _PUNCTUAL = 1.0  # Milliseconds that are never late
 _PRESENT = 0.9  # The share of the connections that must be in service on average
 _OVERLOADED = 0.9  # The share of the machine that a given rate may use
+_SHARE = 1.25  # Cores that a server may use for each of its processes
 _IDLE = 0.5  # The share of a core below which a program does not limit the rate
 _FAILED = 0.01  # The share of requests that may fail
 _TOO_MUCH = 2  # The largest ratio of a data source's count to the operations that requests need
@@ -126,7 +127,10 @@ def _bottlenecks(
         yield _warning("database-busy", database=database, server=cpu.server)
     if upstream > _SATURATED:
         yield _warning("upstream-busy", share=upstream)
-    own = cpu.server / seconds / int(case.settings.get("WORKERS", "1"))
+    workers = int(case.settings.get("WORKERS", "1"))
+    own = cpu.server / seconds / workers
+    if workload.load.model == "closed" and own > _SHARE:
+        yield _warning("more-cores", cores=cpu.server / seconds, workers=workers)
     generator = cpu.generator / seconds / workload.load.threads
     busiest = max(own, database / seconds, upstream, generator)
     waited = (usage.pressure.cpu_some or 0) > _WAITED

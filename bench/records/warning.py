@@ -14,9 +14,8 @@ Spoiling = Literal[
     "overload", "unsteady", "uncompared", "other-clients",
 ]
 Limiting = Literal[
-    "database-busy", "upstream-busy", "latency-bound", "connections-lost", "at-least",
-    "never-level",
-    "generator-limited",
+    "database-busy", "upstream-busy", "latency-bound", "more-cores", "connections-lost",
+    "never-level", "at-least", "generator-limited",
 ]
 Noted = Literal[
     "failed", "starved", "nothing-held", "ended-early", "uninspected", "generator-costly",
@@ -27,8 +26,9 @@ Severity = Literal["spoils", "limits", "note"]
 
 SPOILING: tuple[Spoiling, ...] = get_args(Spoiling)
 _LIMITING = get_args(Limiting)
-# The load was not there as it was meant to be: such a figure is not ranked
-GATES: tuple[Spoiling, ...] = ("absent-load", "generator-late", "overload")
+# The load was not there as it was meant to be, or the server had more cores than the others: such a
+# figure is not ranked
+GATES: tuple[WarningKind, ...] = ("absent-load", "generator-late", "overload", "more-cores")
 
 
 class Warning(BaseModel, extra="forbid"):
