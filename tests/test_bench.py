@@ -7,22 +7,27 @@ import signal
 import socket
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import psutil
 import pytest
+from click.testing import CliRunner
 from playwright.sync_api import Browser
 
 import spec
+from bench.analysis.compare import main as compare
 from bench.generators import LoadResult, LoadSpec, generate
 from bench.measuring.process_tree import listening_at
 from bench.measuring.runner import measure_all, require_conformance, start
+from bench.measuring.steadiness import warm_up
 from bench.measuring.trial import RunContext
 from bench.records import store
 from bench.records.result import Run
 from bench.records.store import find, read, schema
+from bench.report.cli import main as report
 from bench.workloads.workload import Changes, Workload, load_workload
 from conformance.prove import Proof
 from harness.catalog import Target
@@ -123,6 +128,19 @@ def test_wrong_under_load(
         assert sorted(one.order for one in made.measurements) == list(range(1, 2 * len(levels) + 1))
 
 
+def test_a_server_is_warmed_up_until_its_rate_is_level(
+    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or for 8 s here, as this machine may be too busy; the audit counts all its stages."""
+    monkeypatch.setattr("bench.measuring.trial.warm_up", partial(warm_up, longest=8))
+    plan = workload("/mongo", [5]).model_copy(update={"warmup": None, "repeats": 1})
+    (one,) = measured(wrong, backing, plan).measurements
+    assert one.warmup
+    assert one.warmup.judged
+    assert one.warmup.seconds in (4, 8)
+    assert one.sources[0].least >= one.requests + one.warmup.requests
+
+
 def test_a_port_that_another_program_took_costs_no_figure(
     wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,10 +221,10 @@ def test_a_quick_bench_of_two_servers(tmp_path: Path, chromium: Browser) -> None
     observer = sum(one.cpu.observer for one in made.measurements)
     seconds = sum(one.seconds for one in made.measurements)
     assert observer < 0.03 * seconds, "measuring costs too much"
-    same = run("compare", made.id, made.id)
-    assert same.returncode == 0, same.stdout
-    shown = run("report", made.id, "--site", str(tmp_path / "report"))
-    assert shown.returncode == 0, shown.stderr
+    same = CliRunner().invoke(compare, [made.id, made.id])
+    assert same.exit_code == 0, same.output
+    shown = CliRunner().invoke(report, [made.id, "--site", str(tmp_path / "report")])
+    assert shown.exit_code == 0, shown.output
     page = Opened(chromium, Path(shown.stdout.strip()).with_name("mongo-small.html"))
     page.draw_all()
     assert set(page.shown("mongo-small")) == {"express/express", "aiohttp/aiohttp"}

@@ -150,6 +150,13 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
     ranked = section.ranked.name
     columns = {
         "Capacity, requests/s" if model == "capacity" else "Requests per second": {"rate": "rate"},
+        "Cores used": {
+            "cores": "server",
+            "database_cores": "database",
+            "generator_cores": "generator",
+            "rest_cores": "rest",
+            "per_core": "requests per core-second",
+        },
         f"{times_name(model)}, ms": {"p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"},
         "Failed": {"failed": "requests"},
         "CPU µs per request": {
@@ -157,13 +164,6 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
             "database_cpu": "database",
             "upstream_cpu": "upstream",
             "generator_cpu": "generator",
-        },
-        "Cores used": {
-            "cores": "server",
-            "database_cores": "database",
-            "generator_cores": "generator",
-            "rest_cores": "rest",
-            "per_core": "requests per core-second of the server",
         },
         "Clients": {"starved": "no answer for 5 s", "refused": "refused", "fairness": "fairness"},
         "Warm-up": {"until_level": "requests until level"},
