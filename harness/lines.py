@@ -13,7 +13,7 @@ _LEFT_OUT = {
     *("package-lock.json", "build.sbt.lock", "Gemfile.lock"),
     # packaging and linters
     *("pyproject.toml", "package.json", ".npmrc", "Dockerfile", ".dockerignore"),
-    *("eslint.config.js", ".prettierrc.json"),
+    *("eslint.config.js", ".prettierrc.json", "tsconfig.json"),
     *("Gemfile", "debian.gemfile", ".rubocop.yml"),
     *("build.sbt", "lock.sbt", "sbtw", ".scalafmt.conf"),
     *("go.mod", "go.sum"),
