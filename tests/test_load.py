@@ -10,7 +10,7 @@ from bench.generators import capacity, generate
 from bench.generators.interface import LoadResult, LoadSpec
 from bench.measuring.responses import WrongAnswer, body_sizes, require_bodies
 from bench.records.histogram import Histogram
-from bench.records.measurement import Errors
+from bench.records.measurement import Clients, Errors
 from harness.toolchains import LOAD_GENERATORS, require
 from tests.loads import load_spec, serving
 
@@ -98,6 +98,13 @@ def test_a_closed_load_without_failures(tmp_path: Path, port: int) -> None:
     assert result.clients
     assert (result.clients.count, result.clients.starved) == (10, 0)
     assert result.clients.fairness == pytest.approx(1, abs=0.1)
+
+
+def test_clients_that_get_no_answer_are_counted(tmp_path: Path, port: int) -> None:
+    """They are no failed requests yet."""
+    result = put(tmp_path, port, "/never", level=5, duration=6.0, timeout=9.0)
+    assert result.clients == Clients(count=5, starved=5, fairness=None)
+    assert (result.requests, result.errors.total) == (0, 0)
 
 
 def test_a_server_that_closes_each_connection_or_is_not_there(tmp_path: Path, port: int) -> None:

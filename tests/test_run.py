@@ -1,23 +1,19 @@
 """A run: the order of its trials, failures that are not a server's, and the machine."""
 
-import os
 import resource
-import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from pymongo.errors import OperationFailure
 
 from bench.analysis.caveats import caveats
 from bench.measuring import cores as affinity
 from bench.measuring import machine
-from bench.measuring.cores import confined, default, parse, pinned
-from bench.measuring.process_tree import Tree
+from bench.measuring.cores import default, parse
 from bench.measuring.responses import WrongAnswer
 from bench.measuring.runner import measure_all, require_unchanged
 from bench.measuring.schedule import TimeLeft, Trial, trials
@@ -270,26 +266,6 @@ def test_wrong_cores_are_refused(text: str, message: str) -> None:
     assert parse(["server=0-2,5", "load=3"]) == {"server": [0, 1, 2, 5], "load": [3]}
     with pytest.raises(UsageError, match=message):
         parse(text.split())
-
-
-@pytest.fixture
-def sleeper() -> Iterator[psutil.Process]:
-    with subprocess.Popen(["sleep", "60"]) as process:
-        yield psutil.Process(process.pid)
-        process.kill()
-
-
-def test_programs_are_pinned_and_put_back(sleeper: psutil.Process) -> None:
-    cores = sorted(os.sched_getaffinity(0))
-    if len(cores) < 2:
-        pytest.skip("needs 2 cores")
-    with pinned(cores[:1]), confined(Tree(sleeper), cores[1:2]):
-        assert os.sched_getaffinity(0) == {cores[0]}
-        assert os.sched_getaffinity(sleeper.pid) == {cores[1]}
-        shown = subprocess.run(["nproc"], capture_output=True, text=True, check=True).stdout
-        assert shown.strip() == "1", "what this thread starts is pinned too"
-    assert sorted(os.sched_getaffinity(0)) == cores
-    assert sorted(os.sched_getaffinity(sleeper.pid)) == cores
 
 
 def test_connections_beyond_the_limit_of_open_files_are_refused(

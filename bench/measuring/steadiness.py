@@ -30,17 +30,17 @@ def warm_up(
     Each stage is as long as all before it, so that a slow rise is seen as well as a quick one: the
     rate is level if it was no higher in the last stage than in the one before, but for the noise.
     """
-    stages = [put(min(max(least, _STAGE), longest))]
     spent, is_level = min(max(least, _STAGE), longest), False
+    stages = [put(spent)]
     while not is_level and spent < longest:
-        stages.append(put(min(spent, longest - spent)))
-        spent += min(spent, longest - spent)
+        length = min(spent, longest - spent)
+        stages.append(put(length))
+        spent += length
         enough = spent >= _SECONDS or sum(one.requests for one in stages) >= _REQUESTS
         # The first window of each stage is that in which its connections are opened
         rise = change(stages[-2].windows[1:], stages[-1].windows[1:]) or 0
         is_level = enough and rise <= 0
-    until = sum(one.requests for one in stages[:-2])
-    requests = sum(one.requests for one in stages)
+    requests, until = (sum(one.requests for one in some) for some in (stages, stages[:-2]))
     return stages, Warmup(seconds=spent, requests=requests, until_level=until if is_level else None)
 
 
