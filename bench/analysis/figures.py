@@ -1,12 +1,13 @@
 """Combines the measurements of a run into one row per server, case and level."""
 
 import math
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from bench.analysis.blocks import Table
-from bench.analysis.estimates import ERROR, Estimate, Ratio, alone
+from bench.analysis.estimates import ERROR, Estimate, Ratio
 from bench.analysis.warning_words import Doubt, doubts
 from bench.records.measurement import Errors, Measurement
 from bench.records.result import Run
@@ -121,8 +122,11 @@ FIGURES = {
 }
 
 
-# Figures that may be 0, and are not compared
-_PLAIN = ("failed", "until_level", "starved", "fairness", "refused")
+# Figures that are not compared: some may be 0, others follow from compared ones
+_PLAIN = {
+    *("failed", "until_level", "starved", "fairness", "refused"),
+    *("per_core", "cores", "database_cores", "generator_cores", "rest_cores"),
+}
 
 
 def ranking(load: Load) -> Figure:
@@ -266,9 +270,12 @@ def _row(repeats: list[Measurement], estimates: dict[str, Estimate]) -> Row:
         kind: Literal["range", "single"] = "range" if len(shares) > 1 else "single"
         failed = Estimate(share, min(shares), max(shares), kind, tuple(shares))
         estimates = {**estimates, "failed": failed}
-    for name in _PLAIN[1:]:
+    for name in _PLAIN - {"failed"}:
         if known := [value for one in repeats if (value := FIGURES[name].of(one)) is not None]:
-            estimates = {**estimates, name: alone(known)}
+            spread: Literal["range", "single"] = "range" if len(known) > 1 else "single"
+            middle = statistics.median(known)
+            found = Estimate(middle, min(known), max(known), spread, tuple(known))
+            estimates = {**estimates, name: found}
     return Row(
         target=first.target,
         case=first.case,
