@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from bench.records.store import read
-from bench.report.files import behaviours_page
+from bench.report.folder import behaviours_page
 from harness.paths import ROOT
 from tests.browser import Opened
 from upkeep.reference import REFERENCE

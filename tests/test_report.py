@@ -13,14 +13,14 @@ from bench.records import store
 from bench.records.result import Failure, Run
 from bench.records.store import read, write
 from bench.records.warning import Warning
-from bench.report import files
+from bench.report import folder
 from bench.report.cli import main
 from bench.report.code import Code
 from bench.report.distribution import NINES, by_percentile
-from bench.report.files import write_report
+from bench.report.folder import write_report
 from bench.report.overview import tables_of
-from bench.report.page import overview_page
 from bench.report.picture import draw_overview
+from bench.report.rendering import overview_page
 from bench.report.section import sections_of
 from harness.errors import UsageError
 from harness.paths import ROOT
@@ -77,7 +77,7 @@ def test_an_earlier_report_is_replaced_as_a_whole_beside_other_files(
         raise OSError("no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files, "as_csv", fail)
+        patched.setattr(folder, "as_csv", fail)
         with pytest.raises(OSError, match="no space"):
             write_report([short("json")], tmp_path)
     assert _contents(tmp_path) == before

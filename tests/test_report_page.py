@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from bench.records.result import Failure
 from bench.records.warning import Warning
-from bench.report.files import write_report
+from bench.report.folder import write_report
 from tests.browser import Opened
 from tests.runs import MACHINE, SERVERS, a_run
 

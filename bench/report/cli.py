@@ -8,7 +8,7 @@ import click
 from bench.records import store
 from bench.records.result import Run
 from bench.records.store import find, read, readable
-from bench.report.files import BEHAVIOURS, write_report
+from bench.report.folder import BEHAVIOURS, write_report
 from harness.errors import UsageError
 from harness.paths import CALLER
 from harness.task import reports_errors

@@ -10,8 +10,8 @@ from bench.records.result import Run
 from bench.report.code import Code
 from bench.report.export import as_csv
 from bench.report.overview import tables_of
-from bench.report.page import GENERATOR, VEGA, overview_page, vega, workload_pages
 from bench.report.picture import draw_overview
+from bench.report.rendering import GENERATOR, VEGA, overview_page, vega, workload_pages
 from bench.report.section import Section, sections_of
 from conformance.matrix.page import render
 from conformance.matrix.rows import rows
