@@ -29,12 +29,13 @@ from bench.records.result import Run
 from bench.records.store import path_of, write
 from bench.workloads import images
 from bench.workloads.workload import Changes, Workload, load_workload, workload_names
-from harness.catalog import Target, find_targets, require_all
 from harness.console import progress_bar, result, say, without_bar
 from harness.errors import TaskError, UsageError
-from harness.locks import claim
 from harness.paths import RUN
+from harness.servers.catalog import Target, find_targets, require_all
 from harness.services import Services, backing_services
+from harness.system.locks import claim
+from harness.system.processes import raise_limits
 from harness.task import reports_errors
 
 _SILENCE = 60.0  # Seconds between lines of progress without a terminal
@@ -125,7 +126,7 @@ def main(
         require_one(targets, plan, os.environ)
         if cpus:
             raise UsageError("--cpus is for servers of this machine: leave it out with --target")
-    machine.raise_limits()
+    raise_limits()
     machine.require_files(plan.load)
     prepare_generator(plan.load)
     with _exclusive(), backing_services() as backing:

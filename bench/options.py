@@ -8,9 +8,8 @@ from bench.measuring.runner import require_unchanged
 from bench.records.result import Run
 from bench.records.store import RESULTS, find, read, readable
 from bench.workloads.workload import Case, Changes, Workload, load_workload
-from harness.catalog import Target, find_targets
-from harness.errors import UsageError
-from harness.validation import describe
+from harness.errors import UsageError, describe
+from harness.servers.catalog import Target, find_targets
 
 
 def changes_of(numbers: dict[str, str | float | None]) -> Changes:

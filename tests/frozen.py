@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from harness.paths import ROOT
-from harness.ports import accepts
-from harness.processes import spawn, stop, wait_until
+from harness.system.ports import accepts
+from harness.system.processes import spawn, stop, wait_until
 
 PERIOD, FREEZE = 4.0, 1.0
 _RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"

@@ -16,9 +16,9 @@ from pymongo import MongoClient
 from conformance import records
 from conformance.address import with_database
 from conformance.verdict import passed_as
-from harness.catalog import find_servers, find_targets
+from harness.listing import with_table
 from harness.paths import README
-from harness.readme import with_table
+from harness.servers.catalog import find_servers, find_targets
 from harness.services import backing_services
 from spec.behaviours import questions
 from tests.tasks import run

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import spec
-from harness.build import build
-from harness.catalog import find_servers
+from harness.servers.build import build
+from harness.servers.catalog import find_servers
 
 pytestmark = pytest.mark.quick
 

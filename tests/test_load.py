@@ -11,7 +11,8 @@ from bench.generators.interface import LoadResult, LoadSpec
 from bench.measuring.responses import WrongAnswer, body_sizes, require_bodies
 from bench.records.histogram import Histogram
 from bench.records.measurement import Clients, Errors
-from harness.toolchains import LOAD_GENERATORS, require
+from harness.toolchains.install import require
+from harness.toolchains.known import LOAD_GENERATORS
 from tests.loads import load_spec, serving
 
 pytestmark = pytest.mark.timeout(180)

@@ -24,9 +24,9 @@ from bench.records.histogram import merged
 from bench.records.measurement import Errors
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
-from harness.ports import free_port
-from harness.processes import spawn, stop, wait_until
-from harness.wheel import install_wheel
+from harness.system.ports import free_port
+from harness.system.processes import spawn, stop, wait_until
+from harness.toolchains.wheel import install_wheel
 from tests.frozen import FREEZE, PERIOD, freezing
 from tests.loads import load_spec, serving
 

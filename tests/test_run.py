@@ -24,9 +24,10 @@ from bench.records.measurement import Measurement
 from bench.records.result import Run
 from bench.workloads.load import Load
 from bench.workloads.workload import Case, Workload, load_workload
-from harness.catalog import Target, find_targets
 from harness.errors import TaskError, UsageError
+from harness.servers.catalog import Target, find_targets
 from harness.services import Services
+from harness.system.processes import raise_limits
 from tests import runs
 
 pytestmark = pytest.mark.quick
@@ -226,7 +227,7 @@ def test_servers_do_not_inherit_a_huge_limit_of_open_files(
     was_set: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, hard))
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: was_set.append(limits))
-    machine.raise_limits()
+    raise_limits()
     assert was_set == [(limit, hard)]
 
 

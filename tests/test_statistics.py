@@ -20,7 +20,7 @@ from bench.analysis.estimates import ERROR, alone, between_runs
 from bench.analysis.figures import rows_of
 from bench.records.result import Run
 from bench.workloads.workload import load_workload, workload_names
-from harness.catalog import find_targets
+from harness.servers.catalog import find_targets
 from tests.runs import a_run
 
 pytestmark = pytest.mark.quick

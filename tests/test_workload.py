@@ -10,8 +10,8 @@ from bench.measuring.runner import serving
 from bench.measuring.schedule import can_run, settings_of, trials
 from bench.workloads.images import prepare
 from bench.workloads.workload import Case, Changes, Images, load_workload, workload_names
-from harness.catalog import find_target, find_targets
 from harness.errors import UsageError
+from harness.servers.catalog import find_target, find_targets
 from harness.services import Services
 
 pytestmark = pytest.mark.quick

@@ -23,8 +23,7 @@ from bench.records.result import Run
 from bench.records.store import find, read
 from bench.workloads.load import Load
 from harness.console import result, say
-from harness.errors import UsageError
-from harness.hints import did_you_mean
+from harness.errors import UsageError, did_you_mean
 from harness.task import reports_errors
 
 _Place = tuple[str, float]

@@ -10,7 +10,7 @@ from bench.generators import capacity, h2load
 from bench.generators import locust_program as locust
 from bench.generators.interface import GeneratorError, LoadResult, LoadSpec
 from bench.workloads.load import OPEN, Load
-from harness.toolchains import require
+from harness.toolchains.install import require
 
 
 def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:

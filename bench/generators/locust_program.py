@@ -24,8 +24,8 @@ from bench.generators.program import run
 from bench.records.measurement import Errors
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
-from harness.ports import free_port
-from harness.wheel import install_wheel
+from harness.system.ports import free_port
+from harness.toolchains.wheel import install_wheel
 
 # The files that Locust runs, and sends to its workers
 _SCRIPTS = [

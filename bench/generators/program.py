@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.generators.interface import GeneratorError, LoadSpec
-from harness.processes import ending, spawn, stop
-from harness.programs import find_program, search_path
+from harness.system.processes import ending, spawn, stop
+from harness.system.programs import find_program, search_path
 
 GRACE = 60.0  # Seconds that a load generator may take beyond its duration and timeout
 _POLL = 0.05

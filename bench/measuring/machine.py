@@ -21,24 +21,15 @@ from bench.workloads.load import Load
 from harness.console import say
 from harness.errors import UsageError
 from harness.paths import ROOT
-from harness.programs import version_of
 from harness.services import Services
+from harness.system.programs import version_of
 
 _CPUS = Path("/proc/cpuinfo")
 _KERNEL = (
     *("net/core/somaxconn", "net/ipv4/tcp_max_syn_backlog", "net/ipv4/ip_local_port_range"),
     *("net/ipv4/tcp_tw_reuse", "net/ipv4/tcp_fin_timeout", "fs/file-max"),
 )
-# Servers inherit the limit, and some allocate memory for each file that they may open
-_OPEN_FILES = 64_000
 _OTHER_FILES = 100  # Open files of a program besides its connections
-
-
-def raise_limits() -> None:
-    """Raise the limit of open files as far as allowed: each connection needs one."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    limit = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def require_files(load: Load) -> None:

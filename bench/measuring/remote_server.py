@@ -9,8 +9,8 @@ from bench.generators.locust_program import is_loopback
 from bench.measuring.process_tree import Tree, listening_at
 from bench.workloads.workload import Workload
 from conformance.subject import Subject
-from harness.catalog import Target
 from harness.errors import TaskError, UsageError
+from harness.servers.catalog import Target
 
 
 class RemoteServer:

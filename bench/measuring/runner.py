@@ -16,13 +16,13 @@ from bench.records.store import now, write
 from bench.workloads.workload import Workload
 from conformance.prove import prove
 from conformance.verdict import passed_as, state_of
-from harness.catalog import Target
 from harness.console import say
 from harness.errors import TaskError, UsageError
-from harness.lines import count_lines
 from harness.paths import ROOT
+from harness.servers.catalog import Target
+from harness.servers.source import count_lines
+from harness.servers.versions import dependencies, runtime
 from harness.services import Services
-from harness.versions import dependencies, runtime
 
 # Called before each trial, with the numbers of trials that are done and that there are to do, and
 # the estimated seconds left

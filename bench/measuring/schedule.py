@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.workloads.workload import Case, Workload
-from harness.catalog import Target
+from harness.servers.catalog import Target
 
 _OVERHEAD = 3.0  # Seconds that a trial takes besides its load, until trials have been timed
 _WARMING = 2.0  # The fewest seconds of half a warm-up that goes on until the rate is level

@@ -12,10 +12,9 @@ from pydantic import ValidationError
 
 from bench.records.result import SCHEMA, Run
 from harness.console import say
-from harness.errors import UsageError
+from harness.errors import UsageError, describe
 from harness.paths import CALLER, ROOT
-from harness.validation import describe
-from harness.writing import write_whole
+from harness.system.files import write_whole
 
 RESULTS = ROOT / "results"
 

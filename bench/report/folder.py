@@ -15,9 +15,9 @@ from bench.report.rendering import GENERATOR, VEGA, overview_page, vega, workloa
 from bench.report.section import Section, sections_of
 from conformance.matrix.page import render
 from conformance.matrix.rows import rows
-from harness.catalog import find_targets
 from harness.errors import UsageError
-from harness.writing import write_whole
+from harness.servers.catalog import find_targets
+from harness.system.files import write_whole
 
 BEHAVIOURS = "behaviours.html"  # The page of their file
 PAGE = "index.html"

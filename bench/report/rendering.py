@@ -21,7 +21,7 @@ from bench.report.section import Section
 from bench.report.style import MODELS
 from bench.report.wording import TIMES, share_text, times_name, value_text
 from bench.workloads.load import OPEN
-from harness import pages
+from conformance import pages
 
 GENERATOR = "reference-servers report"  # The pages' `generator`
 VEGA = "vega.js"  # The file of the library that draws charts

@@ -4,7 +4,7 @@ from typing import get_args
 
 import altair as alt
 
-from harness.manifest import Deployment
+from harness.servers.manifest import Deployment
 
 # The concurrency models; each has a colour
 MODELS: tuple[str, ...] = get_args(Deployment.model_fields["model"].annotation)

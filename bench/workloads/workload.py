@@ -6,11 +6,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from bench.workloads.load import Count, Level, Load, Positive
-from harness.errors import UsageError
-from harness.hints import did_you_mean
-from harness.manifest import Part, Text
+from harness.errors import UsageError, describe, did_you_mean
 from harness.paths import CALLER, ROOT
-from harness.validation import describe
+from harness.servers.manifest import Part, Text
 from spec import part_of
 
 WORKLOADS = ROOT / "bench" / "workloads"

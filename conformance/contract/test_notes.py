@@ -16,7 +16,7 @@ from conformance.expect import answer, holds, problem, same
 from conformance.http import Request, Response
 from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, Subject
-from harness.processes import wait_until
+from harness.system.processes import wait_until
 from spec import Expected
 
 pytestmark = serves("notes")
