@@ -44,7 +44,9 @@ def _spoiled(run: Run) -> list[str]:
     if not spoiled:
         return []
     each = listed(f"{kind} ({count})" for kind, count in kinds.most_common())
-    return [f"{spoiled} of {_of(len(found), 'measurement')} are spoiled: {each}"]
+    return [
+        f"{spoiled} of {_of(len(found), 'measurement')} {'is' if spoiled == 1 else 'are'} spoiled: {each}"
+    ]
 
 
 def _elsewhere(run: Run) -> list[str]:
