@@ -34,11 +34,11 @@ pytestmark = pytest.mark.timeout(1200)
 # Toolchains of which the READMEs' own commands make use, by language
 _README_NEEDS = {"python": ["venv"], "go": ["c-compiler"], "nginx": ["envsubst"]}
 
-# The slowest comes first
-SERVERS = sorted(find_servers().values(), key=lambda server: server.name != "play")
+# Those of the slowest language come first
+SERVERS = sorted(find_servers().values(), key=lambda server: server.manifest.language != "scala")
 
 REAL_PIP = "aiohttp"
-# One server of each language except Play, whose checks take as long as all others together
+# One server of each language except Scala, whose checks take as long as all others together
 PROVED = {"aiohttp", "eventmachine", "express", "net-http", "nginx"}
 
 # With what shells load ``.env`` for servers that do not read it

@@ -72,7 +72,9 @@ class Deployment(_Model):
     """One way to run a server."""
 
     name: Name
-    model: Literal["event loop", "threads", "processes", "greenlets", "actors", "goroutines"]
+    model: Literal[
+        "event loop", "threads", "processes", "greenlets", "actors", "goroutines", "fibers"
+    ]
     # An argument list; ``{host}``, ``{port}``, ``{workers}`` and ``{threads}`` are filled in
     run: Command
     # A template whose ``${NAMES}`` are replaced by settings; ``{config}`` is the result

@@ -1,4 +1,4 @@
-"""FastAPI's own document, ``/openapi.json``, says what the contract says."""
+"""The OpenAPI documents that frameworks write of their servers say what the contract says."""
 
 import json
 import subprocess
@@ -15,16 +15,18 @@ pytestmark = pytest.mark.quick
 Document = dict[str, Any]
 Operations = dict[tuple[str, str], dict[str, set[str]]]
 
-DOCUMENT = "import json; from app.main import app; print(json.dumps(app.openapi()))"
+DOCUMENT = "import json; from app.main import app; print(json.dumps(app.{}))"
 
 
-def own_document() -> Document:
+def own_document(name: str, expression: str) -> Document:
     """The document as the server has it, without serving."""
-    server = find_servers()["fastapi"]
+    server = find_servers()[name]
     build(server)
     settings = {"FILES_DIR": str(spec.FILES), "SLOW_API_URL": "http://127.0.0.1:1/"}
     python = str(server.folder / ".venv/bin/python")
-    output = subprocess.check_output([python, "-c", DOCUMENT], cwd=server.folder, env=settings)
+    output = subprocess.check_output(
+        [python, "-c", DOCUMENT.format(expression)], cwd=server.folder, env=settings
+    )
     document: Document = json.loads(output)
     return document
 
@@ -57,8 +59,23 @@ def media_types(document: Document, response: Document) -> set[str]:
     return {"*/*"} if not named or "*/*" in named else named
 
 
-def test_it_says_what_the_contract_says() -> None:
-    """Of ``/files``, which is a mounted application, FastAPI's document says nothing."""
+def contract() -> Operations:
+    """Without ``/files``, of which no framework says anything: its files are an application."""
     expected = operations(spec.openapi())
     del expected["get", "/files/{name}"]
-    assert operations(own_document()) == expected
+    return expected
+
+
+def test_fastapi() -> None:
+    assert operations(own_document("fastapi", "openapi()")) == contract()
+
+
+def test_litestar() -> None:
+    """It has a 400 for each parameter, one for a wrong body too, and no range such as 4XX."""
+    expected = contract()
+    del expected["post", "/notes"]["422"]
+    for path in ("/notes/{_id}", "/gridfs/{name}"):
+        expected["get", path]["400"] = {"application/problem+json"}
+    for responses in expected.values():
+        del responses["4XX"]
+    assert operations(own_document("litestar", "openapi_schema.to_schema()")) == expected
