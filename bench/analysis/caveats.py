@@ -44,9 +44,8 @@ def _spoiled(run: Run) -> list[str]:
     if not spoiled:
         return []
     each = listed(f"{kind} ({count})" for kind, count in kinds.most_common())
-    return [
-        f"{spoiled} of {_of(len(found), 'measurement')} {'is' if spoiled == 1 else 'are'} spoiled: {each}"
-    ]
+    verb = "is" if spoiled == 1 else "are"
+    return [f"{spoiled} of {_of(len(found), 'measurement')} {verb} spoiled: {each}"]
 
 
 def _elsewhere(run: Run) -> list[str]:
