@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import spec
-from bench.answers import Contract, Sampler, WrongAnswer
+from bench.measuring.responses import Contract, Sampler, WrongAnswer
 from conformance.subject import Subject
 from tests.handlers import Quiet, served
 
