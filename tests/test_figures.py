@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bench.words import figure_text
-from harness.catalog import find_servers
 from harness.errors import UsageError
 from harness.paths import ROOT
+from harness.servers.catalog import find_servers
 from tests.runs import MACHINE, a_run
 from upkeep import reference
 from upkeep.figures import check, texts, update

@@ -20,7 +20,7 @@ from bench.letters import letters
 from bench.result import Run
 from bench.statistics import ERROR, alone, between_runs
 from bench.workload import load_workload, workload_names
-from harness.catalog import find_targets
+from harness.servers.catalog import find_targets
 from tests.runs import a_run
 
 pytestmark = pytest.mark.quick

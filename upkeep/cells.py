@@ -36,9 +36,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bench.figures import FIGURES, Row, ratio, rows_of
 from bench.words import figure_text, interval_text, number
-from harness.catalog import find_servers
 from harness.errors import UsageError
-from harness.lines import count_lines
+from harness.servers.catalog import find_servers
+from harness.servers.source import count_lines
 from upkeep.reference import published
 
 _Interval = tuple[float | None, float | None, float | None]
