@@ -13,13 +13,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import nct, studentized_range
 
-from bench.blocks import Table
-from bench.compare import changes
-from bench.figures import rows_of
-from bench.letters import letters
-from bench.result import Run
-from bench.statistics import ERROR, alone, between_runs
-from bench.workload import load_workload, workload_names
+from bench.analysis.blocks import Table
+from bench.analysis.compact_letters import letters
+from bench.analysis.compare import changes
+from bench.analysis.estimates import ERROR, alone, between_runs
+from bench.analysis.figures import rows_of
+from bench.records.result import Run
+from bench.workloads.workload import load_workload, workload_names
 from harness.servers.catalog import find_targets
 from tests.runs import a_run
 
