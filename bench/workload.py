@@ -126,7 +126,7 @@ class Workload(_Model):
     """The servers to measure if the command line names none."""
     load: Load
     case: list[Case] = Field(default=[Case(name="1 worker", settings={"WORKERS": "1"})])
-    repeats: Count = 5
+    repeats: Count = 10
     warmup: Annotated[float, Field(ge=0)] | None = None
     """Seconds of load before measuring; None to use each server's manifest."""
     samples: Annotated[float, Field(ge=0)] = 4.0
