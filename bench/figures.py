@@ -129,9 +129,10 @@ class Row:
         return found.value if found else None
 
     def is_noisy(self, figure: str) -> bool:
-        """Whether its interval is too wide to rank it, or it was measured only once."""
+        """Whether its interval is too wide to rank it, or there is none."""
         found = self.estimates[figure]
-        return found.kind == "single" or found.low < _STEADY * found.high
+        steady = found.kind == "interval" and found.low >= _STEADY * found.high
+        return not steady and math.isfinite(found.low)
 
 
 def rows_of(run: Run) -> list[Row]:

@@ -28,7 +28,8 @@ class Estimate:
     ``low`` and ``high`` depend on the kind:
 
     - ``interval``: an interval that holds with all others of the run, in 95% of runs;
-    - ``range``: the lowest and the highest repeat, where values have no logarithm;
+    - ``range``: the lowest and the highest repeat, where values have no logarithm, or are too few
+      or too noisy for an interval;
     - ``single``: the only repeat.
     """
 
