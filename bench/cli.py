@@ -28,14 +28,14 @@ from bench.run import measure_all, require_conformance_at, require_unchanged, se
 from bench.summary import show
 from bench.words import at_level
 from bench.workload import Case, Changes, Workload, load_workload, workload_names
-from harness.catalog import Target, find_targets, require_all
 from harness.console import progress_bar, result, say, without_bar
-from harness.errors import TaskError, UsageError
-from harness.locks import claim
+from harness.errors import TaskError, UsageError, describe
 from harness.paths import RUN
+from harness.servers.catalog import Target, find_targets, require_all
 from harness.services import Services, backing_services
+from harness.system.locks import claim
+from harness.system.processes import raise_limits
 from harness.task import reports_errors
-from harness.validation import describe
 
 LATEST = "the latest unfinished run"
 _SILENCE = 60.0
@@ -127,7 +127,7 @@ def main(
         require_one(targets, plan, os.environ)
         if cpus:
             raise UsageError("--cpus is for servers of this machine: leave it out with --target")
-    machine.raise_limits()
+    raise_limits()
     machine.require_files(plan.load)
     prepare_generator(plan.load)
     with _exclusive(), backing_services() as backing:

@@ -21,8 +21,7 @@ from bench.summary import column, shown
 from bench.words import at_level, figure_text, listed, ratio_text
 from bench.workload import Load
 from harness.console import result, say
-from harness.errors import UsageError
-from harness.hints import did_you_mean
+from harness.errors import UsageError, did_you_mean
 from harness.task import reports_errors
 
 _Place = tuple[str, float]

@@ -9,8 +9,8 @@ from bench.generators.locust import is_loopback
 from bench.processes import Tree, listening_at
 from bench.workload import Workload
 from conformance.subject import Subject
-from harness.catalog import Target
 from harness.errors import TaskError, UsageError
+from harness.servers.catalog import Target
 
 
 class Elsewhere:

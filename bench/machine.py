@@ -20,8 +20,8 @@ from bench.workload import Load
 from harness.console import say
 from harness.errors import UsageError
 from harness.paths import ROOT
-from harness.programs import version_of
 from harness.services import Services
+from harness.system.programs import version_of
 
 _KERNEL = (
     *("net/core/somaxconn", "net/ipv4/tcp_max_syn_backlog", "net/ipv4/ip_local_port_range"),
@@ -29,12 +29,6 @@ _KERNEL = (
 )
 _OTHER_FILES = 100
 """Open files of a program besides its connections."""
-
-
-def raise_limits() -> None:
-    """Raise the limit of open files as far as allowed: each connection needs one."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def require_files(load: Load) -> None:

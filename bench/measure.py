@@ -26,13 +26,13 @@ from bench.warnings import Usage, warnings
 from bench.workload import Workload
 from conformance.subject import Subject
 from harness.errors import TaskError
-from harness.ports import free_port, http_url, is_free
-from harness.processes import ending
-from harness.scratch import scratch
-from harness.server import Running, running
+from harness.servers.running import Running, running
+from harness.servers.settings import SETTINGS, URLS
 from harness.services import Services
 from harness.services.urls import without_secrets
-from harness.settings import SETTINGS, URLS
+from harness.system.ports import free_port, http_url, is_free
+from harness.system.processes import ending
+from harness.system.scratch import scratch
 
 Server = Running | Elsewhere
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.workload import Case, Workload
-from harness.catalog import Target
+from harness.servers.catalog import Target
 
 _OVERHEAD = 3.0
 """Seconds that a turn takes besides its load, until turns have been timed."""

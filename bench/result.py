@@ -16,10 +16,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from bench.workload import OPEN, Model, Workload
 from harness.console import say
-from harness.errors import UsageError
+from harness.errors import UsageError, describe
 from harness.paths import CALLER, ROOT
-from harness.validation import describe
-from harness.writing import write_whole
+from harness.system.files import write_whole
 
 SCHEMA = 2
 RESULTS = ROOT / "results"

@@ -15,13 +15,13 @@ from bench.result import Failure, Run, ServerInfo, now, write
 from bench.workload import Workload
 from conformance.prove import prove
 from conformance.verdict import passed_as, state_of
-from harness.catalog import Target
 from harness.console import say
 from harness.errors import TaskError, UsageError
-from harness.lines import count_lines
 from harness.paths import ROOT
+from harness.servers.catalog import Target
+from harness.servers.source import count_lines
+from harness.servers.versions import dependencies
 from harness.services import Services
-from harness.versions import dependencies
 
 Progress = Callable[[Turn, int, int, float], None]
 """Called before each turn, with the numbers of turns that are done and that there are to do, and

@@ -5,11 +5,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from harness.errors import UsageError
-from harness.hints import did_you_mean
-from harness.manifest import Part, Text
+from harness.errors import UsageError, describe, did_you_mean
 from harness.paths import CALLER, ROOT
-from harness.validation import describe
+from harness.servers.manifest import Part, Text
 from spec import part_of
 
 WORKLOADS = ROOT / "bench" / "workloads"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import h11
 
-from harness.ports import http_url
+from harness.system.ports import http_url
 
 TIMEOUT = 10.0  # seconds that a response may take by default
 

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.catalog import Server, Target
 from harness.errors import UsageError
-from harness.locks import locked
 from harness.paths import RUN
-from harness.versions import packages, runtime
-from harness.writing import write_whole
+from harness.servers.catalog import Server, Target
+from harness.servers.versions import packages, runtime
+from harness.system.files import write_whole
+from harness.system.locks import locked
 from spec.behaviours import questions
 
 NAME = "behaviours.json"

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from conformance.causes import Cause, causes, lacking, part_asked
 from conformance.verdict import Check, Verdict
-from harness.hints import listed
+from harness.errors import listed
 from spec.behaviours import questions
 
 # Of answers, the worst first

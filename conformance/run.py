@@ -14,7 +14,7 @@ import spec
 from conformance.verdict import Check, Verdict
 from harness.console import say
 from harness.paths import ROOT
-from harness.processes import ending, spawn, stop
+from harness.system.processes import ending, spawn, stop
 
 CHECKS = ROOT / "conformance" / "contract"
 

@@ -20,13 +20,13 @@ from conformance import address
 from conformance.events import emit
 from conformance.http import FAILED, TIMEOUT, Connection, Request, Response
 from conformance.proxy import Proxy
-from harness.catalog import Target
 from harness.errors import UsageError
-from harness.manifest import Deployment
-from harness.ports import free_port, http_url
-from harness.processes import wait_until
-from harness.server import running
+from harness.servers.catalog import Target
+from harness.servers.manifest import Deployment
+from harness.servers.running import running
 from harness.services import Services
+from harness.system.ports import free_port, http_url
+from harness.system.processes import wait_until
 
 _CONNECTING = 10.0  # seconds that a driver may take to connect once its server has started
 _QUIET = 0.5  # seconds without output after which a log counts as complete

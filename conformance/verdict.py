@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from conformance import records
-from harness.catalog import Target
 from harness.paths import ROOT, RUN
-from harness.sources import source_files
-from harness.writing import write_whole
+from harness.servers.catalog import Target
+from harness.servers.source import source_files
+from harness.system.files import write_whole
 from spec.behaviours import questions
 
 # Files that describe a server and do not change what it does
@@ -20,10 +20,9 @@ _BESIDE = {records.NAME, "README.md"}
 _SUITE = ("spec", "harness", "conformance", "requirements")
 # What no check and no question uses
 _NOT_THE_SUITE = (
-    *("conformance/matrix", "harness/pages.py"),
-    *("harness/new.py", "harness/naming.py", "harness/readme.py", "harness/template"),
-    *("harness/skeleton.py", "harness/skeletons", "harness/doctor.py", "harness/lines.py"),
-    *("requirements/actionlint.txt", "requirements/locust.txt", "requirements/postgresql-tls.txt"),
+    *("conformance/matrix", "conformance/pages.py"),
+    *("harness/copies", "harness/doctor.py", "harness/listing.py"),
+    *("requirements/actionlint.txt", "requirements/locust.txt"),
 )
 
 

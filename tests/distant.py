@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from harness.paths import ROOT
-from harness.ports import accepts
-from harness.processes import spawn, stop, wait_until
+from harness.system.ports import accepts
+from harness.system.processes import spawn, stop, wait_until
 from tests.namespaces import Host
 
 DATABASE_PORT = 5432

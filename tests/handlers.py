@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.ports import http_url
+from harness.system.ports import http_url
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pytest
 
-from harness.programs import run_program
+from harness.system.programs import run_program
 
 T = TypeVar("T")
 _CLONE_NEWNET = 0x40000000

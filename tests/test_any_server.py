@@ -20,7 +20,7 @@ from conformance.behaviours.stranger import Stranger, met
 from conformance.http import statuses
 from conformance.matrix import foreign
 from harness.paths import ROOT
-from harness.processes import wait_until
+from harness.system.processes import wait_until
 from tests.handlers import served
 from tests.tasks import call
 

@@ -15,8 +15,8 @@ from conformance.behaviours.lab import Inquiry, Lab
 from conformance.behaviours.observe import INQUIRIES, ask, observe_running
 from conformance.matrix.rows import rows
 from conformance.subject import Controlled, Subject, start
-from harness.catalog import Target, find_target, find_targets
 from harness.paths import ROOT
+from harness.servers.catalog import Target, find_target, find_targets
 from harness.services import Services, backing_services
 from spec.behaviours import BEHAVIOURS, questions
 

@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from conformance.matrix.page import render
 from conformance.matrix.rows import Row
-from harness.catalog import Server, Target
-from harness.manifest import Manifest
+from harness.servers.catalog import Server, Target
+from harness.servers.manifest import Manifest
 from spec.behaviours import Answer, Layer, Question, Rating, Requirement
 from tests.browser import Opened
 

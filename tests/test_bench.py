@@ -24,11 +24,11 @@ from bench.result import Run, find, read, schema
 from bench.run import measure_all, require_conformance, start
 from bench.workload import Changes, Workload, load_workload
 from conformance.prove import Proof
-from harness.catalog import Target
 from harness.errors import TaskError
 from harness.paths import ROOT
-from harness.ports import free_port
+from harness.servers.catalog import Target
 from harness.services import Services
+from harness.system.ports import free_port
 from tests.browser import Opened
 from tests.tasks import call, run
 

@@ -16,7 +16,7 @@ import pytest
 from conformance.subject import Subject
 from harness.errors import UsageError
 from harness.paths import ROOT
-from harness.ports import free_port
+from harness.system.ports import free_port
 from tests.handlers import served
 from tests.tasks import call, run, sh, started
 

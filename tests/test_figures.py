@@ -9,9 +9,9 @@ import pytest
 
 from bench.statistics import Difference
 from bench.words import figure_text
-from harness.catalog import find_servers
 from harness.errors import UsageError
 from harness.paths import ROOT
+from harness.servers.catalog import find_servers
 from tests.runs import MACHINE, a_run
 from upkeep import reference
 from upkeep.cells import _Claim, _told

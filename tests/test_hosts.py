@@ -14,9 +14,9 @@ from bench.generators.load import LoadSpec
 from bench.generators.locust import worker_commands
 from bench.workload import Model
 from harness.paths import ROOT, TOOLS
-from harness.processes import spawn, stop
-from harness.toolchains import require
-from harness.wheel import install_wheel
+from harness.system.processes import spawn, stop
+from harness.toolchains.install import require
+from harness.toolchains.wheel import install_wheel
 from tests import distant
 from tests.namespaces import Host, network
 from tests.test_locust import load_spec

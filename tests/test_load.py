@@ -12,7 +12,8 @@ from bench.generators import capacity, generate
 from bench.generators.load import LoadResult, LoadSpec
 from bench.histogram import Histogram
 from bench.result import Errors
-from harness.toolchains import LOAD_GENERATORS, require
+from harness.toolchains.install import require
+from harness.toolchains.known import LOAD_GENERATORS
 from tests.test_locust import load_spec, serving
 
 pytestmark = pytest.mark.timeout(180)

@@ -26,9 +26,9 @@ from bench.result import Errors
 from bench.warnings import drift
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
-from harness.ports import free_port
-from harness.processes import spawn, stop, wait_until
-from harness.wheel import install_wheel
+from harness.system.ports import free_port
+from harness.system.processes import spawn, stop, wait_until
+from harness.toolchains.wheel import install_wheel
 from tests import distant
 from tests.distant import FREEZE, PERIOD
 

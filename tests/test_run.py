@@ -29,8 +29,8 @@ from bench.sources import Source
 from bench.warnings import Usage, drift, warnings
 from bench.workload import Case, Load, Workload, load_workload
 from conformance.subject import Subject
-from harness.catalog import Target, find_targets
 from harness.errors import TaskError, UsageError
+from harness.servers.catalog import Target, find_targets
 from harness.services import Services
 from tests import runs
 

@@ -15,7 +15,7 @@ from bench.letters import letters
 from bench.result import Run
 from bench.statistics import ERROR, between_runs
 from bench.workload import load_workload, workload_names
-from harness.catalog import find_targets
+from harness.servers.catalog import find_targets
 from tests import simulation
 from tests.runs import a_run
 from tests.simulation import DESIGNS, NOISE, deviations, outcome, simulated

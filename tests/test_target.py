@@ -17,12 +17,12 @@ from bench.run import measure_all, require_unchanged, start
 from bench.workload import Changes, Workload, load_workload
 from conformance.prove import TargetOrUrl
 from conformance.verdict import Check, Verdict
-from harness.catalog import Target, find_targets
 from harness.errors import TaskError, UsageError
-from harness.ports import free_port
-from harness.processes import stop
-from harness.server import Running, running
+from harness.servers.catalog import Target, find_targets
+from harness.servers.running import Running, running
 from harness.services import Services
+from harness.system.ports import free_port
+from harness.system.processes import stop
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -22,8 +22,8 @@ from conformance.http import Request
 from conformance.report import show
 from conformance.run import Examination
 from conformance.verdict import Check, Verdict
-from harness.catalog import Target, find_target
 from harness.paths import ROOT
+from harness.servers.catalog import Target, find_target
 from spec.behaviours import questions
 
 pytestmark = pytest.mark.quick

@@ -10,8 +10,8 @@ from bench.images import prepare
 from bench.plan import can_run, settings_of, turns
 from bench.run import serving
 from bench.workload import Case, Changes, Images, load_workload, workload_names
-from harness.catalog import find_target, find_targets
 from harness.errors import UsageError
+from harness.servers.catalog import find_target, find_targets
 from harness.services import Services
 
 pytestmark = pytest.mark.quick

@@ -40,9 +40,9 @@ from functools import cached_property
 from bench.figures import FIGURES, Row, key_of, rows_of, table_of
 from bench.statistics import ERROR, Difference, between_runs
 from bench.words import figure_text, interval_text, number, ratio_text
-from harness.catalog import find_servers
 from harness.errors import UsageError
-from harness.lines import count_lines
+from harness.servers.catalog import find_servers
+from harness.servers.source import count_lines
 from upkeep.reference import published
 
 _Interval = tuple[float | None, float | None, float | None]

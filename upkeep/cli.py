@@ -7,8 +7,8 @@ import click
 from bench.result import find, read
 from harness.errors import UsageError
 from harness.paths import ROOT
+from harness.system.files import write_whole
 from harness.task import reports_errors
-from harness.writing import write_whole
 from upkeep import figures as texts
 from upkeep import submit as checks
 from upkeep.privacy import Identity, remains, without_identity

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from harness.errors import UsageError
 from harness.paths import ROOT
-from harness.writing import write_whole
+from harness.system.files import write_whole
 from upkeep.cells import KINDS
 
 _MARKED = re.compile(

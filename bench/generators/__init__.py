@@ -10,7 +10,7 @@ from dataclasses import replace
 from bench.generators import capacity, h2load, locust
 from bench.generators.load import GeneratorError, LoadResult, LoadSpec
 from bench.workload import OPEN, Load
-from harness.toolchains import require
+from harness.toolchains.install import require
 
 
 def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:

@@ -12,8 +12,8 @@ from pathlib import Path
 from bench.result import Errors, Latency, Step
 from bench.workload import Model
 from harness.errors import TaskError
-from harness.processes import ending, spawn, stop
-from harness.programs import find_program, search_path
+from harness.system.processes import ending, spawn, stop
+from harness.system.programs import find_program, search_path
 
 IN_FLIGHT = 10_000
 """The most connections of an open model at once; what exceeds it waits for a slot."""

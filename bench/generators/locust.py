@@ -17,8 +17,8 @@ from bench.generators.load import IN_FLIGHT, Bodies, GeneratorError, LoadResult,
 from bench.result import Errors, Latency
 from harness.errors import UsageError
 from harness.paths import ROOT, TOOLS
-from harness.ports import free_port
-from harness.wheel import install_wheel
+from harness.system.ports import free_port
+from harness.toolchains.wheel import install_wheel
 
 SCRIPT = Path(__file__).with_name("locustfile.py")
 PORT = 5557

@@ -2,7 +2,7 @@
 
 from conformance.matrix.page import render
 from conformance.matrix.rows import rows
-from harness.catalog import find_targets
+from harness.servers.catalog import find_targets
 
 BEHAVIOURS = "behaviours.html"
 """The page's file."""

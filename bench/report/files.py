@@ -19,7 +19,7 @@ from bench.report.values import of_figure
 from bench.result import Run
 from harness.console import progress_bar
 from harness.errors import UsageError
-from harness.writing import write_whole
+from harness.system.files import write_whole
 
 PAGE = "index.html"
 DATA = "data"

@@ -26,7 +26,7 @@ from bench.report.wording import (
 from bench.result import ServerInfo
 from bench.statistics import Kind
 from bench.workload import OPEN
-from harness import pages
+from conformance import pages
 
 GENERATOR = "reference-servers report"
 """The pages' ``generator``."""

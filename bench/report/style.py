@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import altair as alt
 
-from harness.manifest import Deployment
+from harness.servers.manifest import Deployment
 
 MODELS: tuple[str, ...] = get_args(Deployment.model_fields["model"].annotation)
 """The concurrency models; each has a colour."""

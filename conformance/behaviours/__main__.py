@@ -11,10 +11,10 @@ from conformance.behaviours.lab import Lab
 from conformance.behaviours.observe import INQUIRIES, Observation, observe, observe_running
 from conformance.events import emit
 from conformance.subject import Subject, served_parts, start
-from harness.catalog import find_target
 from harness.errors import TaskError
-from harness.scratch import scratch
+from harness.servers.catalog import find_target
 from harness.services import backing_services
+from harness.system.scratch import scratch
 from harness.task import end_at_once_on_signals
 
 

@@ -9,8 +9,8 @@ from conformance.behaviours.instance import launched
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import FAILED, Closed, Request, Silence
 from conformance.subject import Controlled, Subject
-from harness.ports import free_port
-from harness.processes import wait_until
+from harness.system.ports import free_port
+from harness.system.processes import wait_until
 
 _MONGODB, _POSTGRESQL = "/mongo", "/agents"  # endpoints that need one of them
 

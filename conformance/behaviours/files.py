@@ -14,7 +14,7 @@ from conformance.behaviours.connection import LAST
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Closed, Garbled, Request, Response, Silence
 from conformance.subject import MODIFIED
-from harness.processes import wait_until
+from harness.system.processes import wait_until
 from spec import media_types
 
 _PHOTO = "/files/photo.jpg"

@@ -14,9 +14,9 @@ import psutil
 from conformance.behaviours.lab import Lab
 from conformance.http import Connection
 from conformance.subject import Started
-from harness.ports import answers, free_port
-from harness.processes import stop, wait_until
-from harness.server import launch
+from harness.servers.running import launch
+from harness.system.ports import answers, free_port
+from harness.system.processes import stop, wait_until
 
 START = 180.0  # seconds that it may take to start, or to refuse its settings
 

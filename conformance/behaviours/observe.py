@@ -23,8 +23,8 @@ from conformance.behaviours import (  # noqa: F401 - a group's module registers 
 )
 from conformance.behaviours.lab import INQUIRIES, Inquiry, Lab, Lane
 from conformance.subject import Controlled, served_parts
-from harness.ports import answers
-from harness.processes import wait_until
+from harness.system.ports import answers
+from harness.system.processes import wait_until
 from spec.behaviours import questions
 
 __all__ = ["INQUIRIES", "Observation", "observe", "observe_running"]

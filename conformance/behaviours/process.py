@@ -11,8 +11,8 @@ from conformance.behaviours.connection import INDEX
 from conformance.behaviours.instance import Instance, launched, serving
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import FAILED, Connection, Request
-from harness.ports import answers
-from harness.processes import wait_until
+from harness.system.ports import answers
+from harness.system.processes import wait_until
 
 _LONG = 4.0  # seconds that a request takes: less than the usual grace of 5 s
 SETTLED = 40.0  # seconds after which a server that neither serves nor ends does neither

@@ -5,7 +5,7 @@ import uuid
 from conformance import upstream
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import Request
-from harness.processes import wait_until
+from harness.system.processes import wait_until
 
 _CALLS = 4
 

@@ -12,13 +12,13 @@ import spec
 from conformance.address import with_database
 from conformance.events import emit
 from conformance.subject import Controlled, Subject, start
-from harness.catalog import find_target
 from harness.errors import TaskError
-from harness.ports import free_port
-from harness.processes import ending
-from harness.scratch import scratch
+from harness.servers.catalog import find_target
+from harness.servers.settings import DEFAULTS
 from harness.services import backing_services
-from harness.settings import DEFAULTS
+from harness.system.ports import free_port
+from harness.system.processes import ending
+from harness.system.scratch import scratch
 from harness.task import end_at_once_on_signals
 
 

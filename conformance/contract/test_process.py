@@ -14,11 +14,11 @@ from conformance.expect import holds, right, same
 from conformance.http import Request
 from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, is_alive
-from harness.catalog import Server
-from harness.ports import accepts, answers, free_port
-from harness.processes import stop, wait_until
-from harness.server import launch
-from harness.settings import SETTINGS
+from harness.servers.catalog import Server
+from harness.servers.running import launch
+from harness.servers.settings import SETTINGS
+from harness.system.ports import accepts, answers, free_port
+from harness.system.processes import stop, wait_until
 
 pytestmark = control
 

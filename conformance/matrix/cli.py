@@ -15,12 +15,12 @@ from conformance.matrix.foreign import examine
 from conformance.matrix.page import render
 from conformance.matrix.rows import Row, condensed, rows
 from conformance.report import STYLES
-from harness.catalog import find_targets
 from harness.console import result
 from harness.errors import UsageError
 from harness.paths import CALLER
+from harness.servers.catalog import find_targets
+from harness.system.files import write_whole
 from harness.task import reports_errors
-from harness.writing import write_whole
 from spec.behaviours import questions
 
 _WIDTH = 100  # the most columns that are used: a pager has no more on most screens

@@ -13,16 +13,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from conformance import pages
 from conformance.behaviours.lab import Inquiry, Lab, Need
 from conformance.behaviours.observe import INQUIRIES, Observation, ask
 from conformance.behaviours.page import Inapplicable, Upload
 from conformance.behaviours.stranger import Stranger, at_once, met
 from conformance.report import STYLES
-from harness import pages
 from harness.console import progress_bar, result, say
 from harness.errors import UsageError
 from harness.paths import CALLER
-from harness.writing import write_whole
+from harness.system.files import write_whole
 from spec.behaviours import Rating, questions
 
 _LONGEST = 600.0  # seconds after which no more questions are asked

@@ -10,9 +10,9 @@ from typing import get_args
 
 from markupsafe import Markup, escape
 
+from conformance import pages
 from conformance.matrix.rows import Row, condensed
-from harness import pages
-from harness.catalog import Target
+from harness.servers.catalog import Target
 from spec.behaviours import Layer
 
 # The sign of each rating, besides its colour

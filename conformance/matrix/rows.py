@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from conformance import records
-from harness.catalog import Target
+from harness.servers.catalog import Target
 from spec.behaviours import Answer, Question, questions
 
 RATINGS = ("risky", "slow", "unlisted", "plain", "good")  # the worst first
