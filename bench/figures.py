@@ -76,18 +76,8 @@ FIGURES = {
         Figure("database_cpu", "CPU time of the database", "µs/request", _cpu("database")),
         Figure("upstream_cpu", "CPU time of the upstream", "µs/request", _cpu("upstream")),
         Figure("generator_cpu", "CPU time of the load generator", "µs/request", _cpu("generator")),
-        Figure(
-            "rest",
-            "Memory at rest",
-            "MB",
-            _memory("rest"),
-        ),
-        Figure(
-            "peak",
-            "Memory at its peak",
-            "MB",
-            _memory("peak"),
-        ),
+        Figure("rest", "Memory at rest", "MB", _memory("rest")),
+        Figure("peak", "Memory at its peak", "MB", _memory("peak")),
     )
 }
 

@@ -53,8 +53,8 @@ def kinds_words(kinds: Collection[Kind]) -> str:
     """What the figures of a run have beside them."""
     if "interval" in kinds:
         words = (
-            "( to ): 95% intervals, simultaneous over the servers, figures, cases and levels of this"
-            " run. Servers with a common letter are not told apart."
+            "( to ): 95% intervals, simultaneous over the servers, figures, cases and levels of a "
+            "run. Servers with a common letter are not told apart."
         )
         return f"{words} [ to ]: lowest to highest repeat." if "range" in kinds else words
     if "range" in kinds:
