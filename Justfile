@@ -41,7 +41,7 @@ report *ARGS: _environment
 # Compare two results: compare BEFORE AFTER
 [no-exit-message]
 compare *ARGS: _environment
-    @exec {{ python }} -m bench.compare "$@"
+    @exec {{ python }} -m bench.analysis.compare "$@"
 
 # Check a result and put it among the published ones: submit RESULT
 [no-exit-message]

@@ -1,7 +1,6 @@
 """Runs the suite on several servers, shows progress, and keeps the verdicts."""
 
 import os
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,7 +20,7 @@ from harness.servers.catalog import Target
 from harness.system.scratch import scratch
 
 # Deployments tested at once: their checks mostly wait
-JOBS = (len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1) + 1
+JOBS = len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)) + 1
 
 # Servers built at once, while those that are ready are tested: a first build mostly downloads
 _BUILDS = 2

@@ -81,10 +81,11 @@ def seen_on(target: Target) -> dict[str, str]:
 
 def changes(record: Record, answers: Mapping[str, str]) -> list[Change]:
     """The answers that differ from the record, in the order of the questions."""
+    elsewhere = {id for id, one in questions().items() if not one.is_for_this_system}
     return [
         Change(id, record.answers.get(id), answers.get(id))
-        for id in [*questions(), *(set(record.answers) - set(questions()))]
-        if record.answers.get(id) != answers.get(id)
+        for id in dict.fromkeys([*questions(), *record.answers])
+        if record.answers.get(id) != answers.get(id) and id not in elsewhere
     ]
 
 

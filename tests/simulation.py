@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from scipy.special import polygamma
 from scipy.stats import t
 
-from bench.blocks import Table
-from bench.figures import FIGURES, measured_by_table, values_by_server
-from bench.statistics import ERROR
+from bench.analysis.blocks import Table
+from bench.analysis.estimates import ERROR
+from bench.analysis.figures import FIGURES, measured_by_table, values_by_server
 from harness.paths import ROOT
 from upkeep.reference import REFERENCE, published
 
@@ -31,8 +31,8 @@ NOISE = ("rate", "cpu", "p99")
 DESIGNS = ((33, 10), (7, 10), (3, 10))
 OTHER_REPEATS = (5, 15)
 RUNS = 1_000
+# The standard deviation of what a block has in common
 BLOCKS = 0.05
-"""The standard deviation of what a block has in common."""
 DIFFERENCE = math.log(1.1)
 STILL = 0.001
 PAGE = ROOT / "docs" / "method.md"

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from bench.statistics import Difference
-from bench.words import figure_text
+from bench.analysis.estimates import Difference
+from bench.analysis.words import figure_text
 from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.servers.catalog import find_servers
 from tests.runs import MACHINE, a_run
 from upkeep import reference
-from upkeep.cells import _Claim, _told
-from upkeep.figures import check, texts, update
+from upkeep.markers import _Claim, _told
 from upkeep.reference import pack
+from upkeep.texts import check, texts, update
 
 pytestmark = pytest.mark.quick
 

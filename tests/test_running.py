@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.measure import settings_in
+from bench.measuring.trial import settings_in
 from harness.errors import TaskError, UsageError
 from harness.servers.catalog import Server, Target
 from harness.servers.manifest import Deployment, Manifest

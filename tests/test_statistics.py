@@ -8,13 +8,20 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from bench.blocks import Table
-from bench.compare import changes
-from bench.figures import FIGURES, key_of, measured_by_table, rows_of, table_of, values_by_server
-from bench.letters import letters
-from bench.result import Run
-from bench.statistics import ERROR, between_runs
-from bench.workload import load_workload, workload_names
+from bench.analysis.blocks import Table
+from bench.analysis.compact_letters import letters
+from bench.analysis.compare import changes
+from bench.analysis.estimates import ERROR, between_runs
+from bench.analysis.figures import (
+    FIGURES,
+    key_of,
+    measured_by_table,
+    rows_of,
+    table_of,
+    values_by_server,
+)
+from bench.records.result import Run
+from bench.workloads.workload import load_workload, workload_names
 from harness.servers.catalog import find_targets
 from tests import simulation
 from tests.runs import a_run

@@ -11,12 +11,38 @@ from spec.behaviours import Answer, Question, questions
 RATINGS = ("risky", "slow", "unlisted", "plain", "good")  # the worst first
 
 
+Described = dict[str, str | None]  # what JSON has of a question
+
+
+def described(question: Question) -> Described:
+    """The question without its possible answers."""
+    return {
+        "id": question.id,
+        "group": question.group,
+        "question": question.text,
+        "source": question.source,
+        "decided_by": question.decided_by,
+        "requirement": question.requirement,
+    }
+
+
 @dataclass(frozen=True)
 class Row:
     """A question with the recorded answer of each deployment that was asked."""
 
     question: Question
     answers: dict[str, str]  # by ``server/deployment``
+
+    def as_dict(self) -> dict[str, object]:
+        """The question, and each deployment's answer with its rating."""
+        rated = {name: (answer, self.rated(answer)) for name, answer in self.answers.items()}
+        return described(self.question) | {
+            "differs": self.differs,
+            "answers": {
+                name: {"answer": answer, "rating": one and one.rating}
+                for name, (answer, one) in rated.items()
+            },
+        }
 
     @property
     def differs(self) -> bool:
