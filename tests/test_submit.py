@@ -77,7 +77,7 @@ def test_some_of_the_levels_and_repeats_can_be_accepted() -> None:
     run.workload = workload.model_copy(update={"load": part, "repeats": 2})
     found = wrong(run)
     assert "levels is [10.0], and the workload's own is [4000.0, 10.0] → " in found
-    assert "it has 2 repeats, of 5 at least → " in found
+    assert "it has 2 repeats, of 10 at least → " in found
     accepted = wrong(run, "fewer")
     assert "levels" not in accepted
     assert "at least" not in accepted

@@ -6,13 +6,14 @@ A figure::
 
 FIGURE is one of :data:`.figures.FIGURES`. Options follow it: ``interval`` adds the interval;
 ``case="2 workers"`` names a case, if there are several; ``per=SERVER/DEPLOYMENT`` gives the ratio
-to another server, with its interval (``plain`` leaves that out), and ``per-result=``,
+to another server, with a 95% interval of its own (``plain`` leaves that out), and ``per-result=``,
 ``per-level=`` and ``per-case=`` say where that one was measured, if elsewhere on the same machine.
 
-Published claims, each that a server's figure is ``more`` or ``less`` than another's: their ratio
-as published, the ratio here, and by its interval whether the claim holds. Options of the first line
-are those of all lines. ``withdrawn="the reason"`` leaves a ratio without a verdict, where something
-else than the two servers decides it::
+Published claims of a run: that a server's figure is ``more`` or ``less`` than another's, or the
+``same`` but for 10%. They stand with their ratio as published, the ratio here, and three answers:
+whether both can be compared (``unlike="the reason"`` says why not), whether the direction is that
+of the claim, and whether the published ratio is within the interval. Options of the first line
+are those of all lines::
 
     <!-- claims: MACHINE/WORKLOAD case="2 workers"
     The claim in words | PUBLISHED RATIO | SERVER LEVEL FIGURE more per=SERVER
@@ -33,90 +34,141 @@ with two significant digits::
 
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
-from bench.analysis.figures import FIGURES, Row, ratio, rows_of
-from bench.analysis.words import figure_text, interval_text, number
+from bench.analysis.estimates import ERROR, Difference, between_runs
+from bench.analysis.figures import FIGURES, Row, key_of, rows_of, table_of
+from bench.analysis.words import figure_text, interval_text, number, ratio_text
 from harness.errors import UsageError
 from harness.servers.catalog import find_servers
 from harness.servers.source import count_lines
 from upkeep.reference import published
 
 _Interval = tuple[float | None, float | None, float | None]
-_Ratio = tuple[float, float | None, float | None]
 
+# The options that name another figure, to divide by
 _OTHER = "per per-result per-level per-case case"
-"""The options that name another figure, to divide by."""
+# How a claim says that a figure is, beside another
+_WAYS = ("more", "less", "same")
 
 
 def _figure(words: str) -> str:
     given, options = _words(words, 4, {"interval", "plain"}, _OTHER)
     result, server, level, figure = given
     if "per" in options:
-        return _ratio_text(_relative(given, options), "plain" not in options)
+        return _ratio_text(_relative(given, options), None if "plain" in options else ERROR)
     row = _row(result, server, level, options.get("case"))
     if "interval" in options:
         return _with_interval(result, row, figure)
     return _text(_estimate(result, row, figure)[0])
 
 
+@dataclass(frozen=True)
+class _Claim:
+    """A published claim, and what was measured here."""
+
+    text: str
+    then: str
+    way: str
+    unlike: str | None
+    found: Difference
+    cpu: Difference | None
+
+    @cached_property
+    def chances(self) -> tuple[float, float]:
+        """The p-values of the claim, and of its opposite, by one-sided tests.
+
+        For ``same``, the first is of two tests that the ratio is within 10% (Schuirmann, 1987).
+        """
+        found = self.found
+        if self.way == "same":
+            within = max(found.chance_above(1 / _SAME), (-found).chance_above(1 / _SAME))
+            return within, min(found.chance_above(_SAME), (-found).chance_above(_SAME))
+        above, below = found.chance_above(1), (-found).chance_above(1)
+        return (above, below) if self.way == "more" else (below, above)
+
+    def cells(self, error: float, *, told: bool) -> list[str]:
+        """Its row of the table, with intervals that are wrong with this chance."""
+        if self.unlike:
+            here = _ratio_text(self.found, None)
+            return [self.text, self.then, here, "", f"no: {self.unlike}", "", ""]
+        ratio = self.found.ratio(error)
+        holds, fails = self.chances
+        direction = "cannot be told" if not told else f"**{_HOLDS[holds < fails]}**"
+        size = "within" if ratio.low <= float(self.then) <= ratio.high else "outside"
+        cpu = _ratio_text(self.cpu, error) if self.cpu else ""
+        return [self.text, self.then, ratio_text(ratio), cpu, "yes", direction, size]
+
+
+# The ratio below which a difference is none, for claims that there is none
+_SAME = 1.1
+_HOLDS = {True: "holds", False: "does not hold"}
+_HEADS = ["Claim", "Published", "Here", "CPU time", "Comparable", "Direction", "Size"]
+
+
 def _claims(words: str) -> str:
     head, *lines = words.strip().splitlines()
     result, _, options = head.strip().partition(" ")
-    rows = []
-    for line in lines:
-        parts = [part.strip() for part in line.split("|")]
-        if len(parts) != 3:
-            raise UsageError(f"{line}: three parts with | between them are needed")
-        text, then, claim = parts
-        words = f"{result} {claim} {options}"
-        given, named = _words(words, 4, {"more", "less"}, f"{_OTHER} withdrawn")
-        if "per" not in named or ("more" in named) == ("less" in named):
-            raise UsageError(f"{line}: `more` or `less` is needed, and per=SERVER")
-        found = _relative(given, named)
-        reason = named.get("withdrawn")
-        verdict = f"*no verdict: {reason}*" if reason else _verdict(found, more="more" in named)
-        rows.append([text, then, _ratio_text(found, interval=True), verdict])
-    return _rendered(["Claim", "Published ratio", "Ratio here", "Verdict"], rows)
+    claims = [_claim(line, result, options) for line in lines]
+    tested = [claim for claim in claims if not claim.unlike]
+    told = iter(_told([2 * min(claim.chances) for claim in tested]))
+    error = ERROR / max(len(tested), 1)
+    rows = [claim.cells(error, told=not claim.unlike and next(told)) for claim in claims]
+    return _rendered(_HEADS, rows)
 
 
-def _verdict(around: _Ratio, *, more: bool) -> str:
-    _, low, high = around
-    if low is None or high is None or low <= 1 <= high:
-        return "cannot be told"
-    return "**holds**" if (low > 1) == more else "**does not hold**"
+def _claim(line: str, result: str, options: str) -> _Claim:
+    parts = [part.strip() for part in line.split("|")]
+    if len(parts) != 3:
+        raise UsageError(f"{line}: three parts with | between them are needed")
+    text, then, claim = parts
+    given, named = _words(f"{result} {claim} {options}", 4, set(_WAYS), f"{_OTHER} unlike")
+    ways = [way for way in _WAYS if way in named]
+    if "per" not in named or len(ways) != 1:
+        raise UsageError(f"{line}: one of {', '.join(_WAYS)} is needed, and per=SERVER")
+    cpu = None if given[3] == "cpu" else _difference([*given[:3], "cpu"], named)
+    return _Claim(text, then, ways[0], named.get("unlike"), _relative(given, named), cpu)
 
 
-def _relative(given: Sequence[str], options: Mapping[str, str]) -> _Ratio:
-    """A figure's ratio to that of ``per=``, with its interval."""
+def _told(chances: Sequence[float]) -> list[bool]:
+    """Which of these p-values name a difference: Holm (1979)."""
+    told, order = [False] * len(chances), sorted(range(len(chances)), key=lambda at: chances[at])
+    for rank, at in enumerate(order):
+        if chances[at] > ERROR / (len(chances) - rank):
+            break
+        told[at] = True
+    return told
+
+
+def _relative(given: Sequence[str], options: Mapping[str, str]) -> Difference:
+    """A figure's ratio to that of ``per=``."""
+    found = _difference(given, options)
+    if found is None:
+        raise UsageError(f"{' '.join(given)} and {options['per']}: there is no ratio")
+    return found
+
+
+def _difference(given: Sequence[str], options: Mapping[str, str]) -> Difference | None:
+    """The logarithm of a figure's ratio; None if one is unknown, or was measured only once."""
     result, server, level, figure = given
-    row = _row(result, server, level, options.get("case"))
     base = options.get("per-result", result)
     if published(base).place != published(result).place:
         raise UsageError(f"{result} and {base} are of different machines, and cannot be compared")
+    row = _row(result, server, level, options.get("case"))
     case = options.get("per-case", options.get("case"))
     other = _row(base, options["per"], options.get("per-level", level), case)
-    if base == result and (row.case, row.level) == (other.case, other.level):
-        found = ratio(published(result), (row.case, row.level), figure, server, other.target)
-        if found:
-            return found.value, found.low, found.high
-    return _ratio(_estimate(result, row, figure), _estimate(base, other, figure))
+    if figure not in row.estimates or figure not in other.estimates:
+        return None
+    if base != result:
+        return between_runs(other.estimates[figure].values, row.estimates[figure].values)
+    places = [(one.case, one.level) for one in (row, other)]
+    table = table_of(published(result), figure, places)
+    return table.difference(*(key_of(one.target, one.case, one.level) for one in (row, other)))
 
 
-def _ratio(one: _Interval, other: _Interval) -> _Ratio:
-    """A ratio of figures that share no table; its interval holds wherever both intervals hold."""
-    (value, low, high), (base, base_low, base_high) = one, other
-    if value is None or not base:
-        raise UsageError("there is no ratio to a figure that is over the timeout, or 0")
-    if low is None or high is None or not base_low or not base_high:
-        return value / base, None, None
-    return value / base, low / base_high, high / base_low
-
-
-def _ratio_text(around: _Ratio, interval: bool) -> str:
-    value, low, high = around
-    if interval and low is not None and high is not None:
-        return f"{value:.2f} ({low:.2f} to {high:.2f})"
-    return f"{value:.2f}"
+def _ratio_text(found: Difference, error: float | None) -> str:
+    return ratio_text(found.ratio(error)) if error else f"{found.ratio().value:.2f}"
 
 
 def _table(words: str) -> str:

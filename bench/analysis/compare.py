@@ -2,7 +2,6 @@
 
 import json
 import math
-import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from rich.text import Text
 
 from bench.analysis.blocks import Repeats, block_effects
 from bench.analysis.comparable import differences
-from bench.analysis.estimates import ERROR, Ratio, between_runs, bounded
+from bench.analysis.estimates import ERROR, Ratio, between_runs, bounded, mean_of
 from bench.analysis.figures import FIGURES, measured_by_table, most_of, values_by_server
 from bench.analysis.summary import column, shown
 from bench.analysis.words import at_level, figure_text, listed, ratio_text
@@ -101,15 +100,15 @@ def _change(pair: _Pair, load: Load, error: float, least: float) -> Change:
     raw = np.array([*old.values(), *new.values()])
     values = bounded(raw, most_of(FIGURES[pair.figure], load)).tolist()
     ones, others = values[: len(old)], values[len(old) :]
-    ratio = between_runs(ones, others, error)
-    plain = math.exp(float(np.log(others).mean() - np.log(ones).mean()))
+    found = between_runs(ones, others)
+    ratio = found.ratio(error) if found else None
     return Change(
         pair.target,
         *pair.place,
         pair.figure,
         tuple(old.values()),
         tuple(new.values()),
-        plain,
+        mean_of(others) / mean_of(ones),
         ratio,
         _verdict(pair, ratio, error, least),
     )
@@ -145,7 +144,8 @@ def _against_others(pair: _Pair, error: float) -> Ratio | None:
     }
     earlier = [value for block, value in left.items() if block > 0]
     later = [value for block, value in left.items() if block < 0]
-    return between_runs(earlier, later, error)
+    found = between_runs(earlier, later)
+    return found.ratio(error) if found else None
 
 
 def _joint(before: Repeats, after: Repeats) -> Repeats:
@@ -285,7 +285,7 @@ def _show(found: Sequence[Change], load: Load) -> None:
 
 
 def _repeats_text(values: tuple[float, ...]) -> str:
-    middle = figure_text(statistics.median(values))
+    middle = figure_text(mean_of(values))
     if len(values) == 1:
         return middle
     return f"{middle} [{figure_text(min(values))} to {figure_text(max(values))}]"

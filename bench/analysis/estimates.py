@@ -1,17 +1,16 @@
-"""Estimates of one server's figure, and the ratio of a figure between two runs.
+"""Estimates, differences and ratios, with their intervals.
 
 :mod:`bench.analysis.blocks` compares the servers of one run.
 """
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, t
+from scipy.stats import t
 
 ERROR = 0.05
 """The share of runs in which any of the intervals may be wrong: 95% intervals."""
@@ -24,12 +23,13 @@ Kind = Literal["interval", "range", "single"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure of one server over its repeats.
+    """A figure of one server over its repeats: their geometric mean.
 
     ``low`` and ``high`` depend on the kind:
 
-    - ``interval``: a 95% interval, simultaneous over the servers and tables of a run;
-    - ``range``: the lowest and the highest repeat, where the design cannot give an interval;
+    - ``interval``: an interval that holds with all others of the run, in 95% of runs;
+    - ``range``: the lowest and the highest repeat, where values have no logarithm, or are too few
+      or too noisy for an interval;
     - ``single``: the only repeat.
     """
 
@@ -55,30 +55,48 @@ class Ratio:
         return not self.low <= 1 <= self.high
 
 
-def alone(values: Sequence[float], error: float = ERROR) -> Estimate:
-    """The median of repeats that share no noise with other servers, so that nothing is pooled.
+@dataclass(frozen=True)
+class Difference:
+    """A difference of two logarithms."""
 
-    Its interval is distribution-free, between two ranks. It exists from six repeats on, if a
-    single one is shown (Georges, Buytaert and Eeckhout, Statistically rigorous Java performance
-    evaluation, 2007, warn against normal intervals of few repeats); below, this is the range.
-    """
-    ordered = sorted(values)
-    rank = int(binom.ppf(error / 2, len(values), 0.5))
-    kind: Kind = "single" if len(values) == 1 else "interval" if rank else "range"
-    low, high = ordered[max(rank, 1) - 1], ordered[-max(rank, 1)]
-    return Estimate(statistics.median(values), low, high, kind, tuple(values))
+    middle: float
+    deviation: float
+    """Its standard error."""
+    freedom: float
+    """The degrees of freedom of that."""
+
+    def ratio(self, error: float = ERROR) -> Ratio:
+        """The ratio, whose interval is wrong with this chance."""
+        half = float(t.isf(error / 2, self.freedom)) * self.deviation
+        return Ratio(*(math.exp(self.middle + by) for by in (0, -half, half)))
+
+    def chance_above(self, ratio: float) -> float:
+        """The chance of a difference as large as this one, if the ratio were no larger than
+        ``ratio``: the p-value of a one-sided test."""
+        apart = self.middle - math.log(ratio)
+        if self.deviation < ROUNDING:
+            return float(apart <= 0)
+        return float(t.sf(apart / self.deviation, self.freedom))
+
+    def __neg__(self) -> "Difference":
+        return Difference(-self.middle, self.deviation, self.freedom)
 
 
-def between_runs(
-    before: Sequence[float], after: Sequence[float], error: float = ERROR
-) -> Ratio | None:
-    """The ratio after/before of the geometric means of a figure's repeats in two runs.
+def mean_of(values: Sequence[float]) -> float:
+    """The geometric mean; infinite if one value is."""
+    if math.inf in values:
+        return math.inf
+    with np.errstate(divide="ignore"):  # the mean is 0 if one value is
+        return math.exp(np.log(values).mean())
 
-    Repeats of two runs are not the same blocks, so nothing cancels: the interval, Welch's on the
-    logarithms, includes the noise within and between the blocks of each run. It cannot include a
-    change of the machine from one run to the other, of which there is a single observation
-    (Kalibera and Jones, Rigorous benchmarking in reasonable time, 2013: repeat at the highest
-    level that varies).
+
+def between_runs(before: Sequence[float], after: Sequence[float]) -> Difference | None:
+    """The logarithm of after/before, of the geometric means of a figure's repeats in two runs.
+
+    Repeats of two runs are not the same blocks, so nothing cancels: Welch's standard error
+    includes the noise within and between the blocks of each run. It cannot include a change of the
+    machine from one run to the other, of which there is a single observation (Kalibera and Jones,
+    Rigorous benchmarking in reasonable time, 2013: repeat at the highest level that varies).
 
     None if a run has fewer than two repeats.
     """
@@ -86,14 +104,12 @@ def between_runs(
         return None
     old, new = np.log(before), np.log(after)
     middle = float(new.mean() - old.mean())
-    if max(np.ptp(old), np.ptp(new)) < ROUNDING:
-        only = math.exp(middle) if abs(middle) > ROUNDING else 1.0
-        return Ratio(only, only, only)
     parts = [float(logs.var(ddof=1)) / len(logs) for logs in (old, new)]
+    if sum(parts) < ROUNDING**2:
+        return Difference(middle if abs(middle) > ROUNDING else 0.0, 0.0, math.inf)
     each = zip(parts, (old, new), strict=True)
     freedom = sum(parts) ** 2 / sum(part**2 / (len(logs) - 1) for part, logs in each)
-    half = float(t.isf(error / 2, freedom)) * math.sqrt(sum(parts))
-    return Ratio(math.exp(middle), math.exp(middle - half), math.exp(middle + half))
+    return Difference(middle, math.sqrt(sum(parts)), freedom)
 
 
 def bounded(values: NDArray[np.float64], most: float) -> NDArray[np.float64]:

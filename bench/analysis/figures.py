@@ -2,16 +2,19 @@
 
 import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bench.analysis.blocks import Table
+from bench.analysis.blocks import Repeats, Table
 from bench.analysis.estimates import ERROR, Estimate, Ratio
 from bench.analysis.warning_words import Doubt, doubts
 from bench.records.measurement import Errors, Measurement
 from bench.records.result import Run
 from bench.workloads.load import Load
+
+# The share of an interval's high that its low must reach for its figure to be ranked
+_STEADY = 0.75
 
 
 @dataclass(frozen=True)
@@ -106,18 +109,8 @@ FIGURES = {
         Figure("starved", "Clients without an answer for 5 s", "clients", _clients("starved")),
         Figure("fairness", "Fairness among clients", "(Jain)", _clients("fairness"), "more"),
         Figure("refused", "Connections refused", "connections", lambda one: one.refused),
-        Figure(
-            "rest",
-            "Memory at rest",
-            "MB",
-            _memory("rest"),
-        ),
-        Figure(
-            "peak",
-            "Memory at its peak",
-            "MB",
-            _memory("peak"),
-        ),
+        Figure("rest", "Memory at rest", "MB", _memory("rest")),
+        Figure("peak", "Memory at its peak", "MB", _memory("peak")),
     )
 }
 
@@ -154,6 +147,8 @@ class Row:
     tied: str
     """The letters of its groups: servers with a common letter are not told apart by the ranking
     figure."""
+    group: str
+    """The same among the servers that can be ranked; of one that cannot, "too noisy"."""
     relative: Ratio | None
     """The ranking figure, divided by that of the first row of its case and level; None if nothing
     is known of the noise."""
@@ -168,35 +163,48 @@ class Row:
         found = self.estimates.get(figure)
         return found.value if found else None
 
+    def is_noisy(self, figure: str) -> bool:
+        """Whether its interval is too wide to rank it, or there is none."""
+        found = self.estimates[figure]
+        steady = found.kind == "interval" and found.low >= _STEADY * found.high
+        return not steady and math.isfinite(found.low)
+
 
 def rows_of(run: Run) -> list[Row]:
     """All rows: in the workload's order of cases and levels, then from the best server on.
 
     The 95% of intervals and of letters are those of the whole run: of a run in which all servers
-    are equal, at most 5% name any difference. Each case and level has its share of the 5%
-    (Bonferroni).
+    are equal, at most 5% name any difference.
     """
     measured = measured_by_table(run)
     cases = [case.name for case in run.workload.case]
     keys = sorted(measured, key=lambda key: (cases.index(key[0]), key[1]))
-    return [row for key in keys for row in _rows(measured[key], run.workload.load, _error(run))]
+    return [row for key in keys for row in _rows(measured[key], run)]
 
 
-def ratio(run: Run, table: tuple[str, float], figure: str, one: str, other: str) -> Ratio | None:
-    """The ratio of a figure of two servers in a case at a level, with its interval.
-
-    None if either has no such figure, or nothing is known of the noise.
-    """
-    values = values_by_server(measured_by_table(run)[table], FIGURES[figure])
-    if not {one, other} <= values.keys():
-        return None
-    most = most_of(FIGURES[figure], run.workload.load)
-    return Table(values, _error(run), most).ratio(one, other)
+def table_of(run: Run, figure: str, places: Iterable[tuple[str, float]]) -> Table:
+    """The servers of some cases and levels together, which have the run's blocks in common."""
+    measured = measured_by_table(run)
+    values: dict[str, Repeats] = {}
+    for case, level in dict.fromkeys(places):
+        found = values_by_server(measured[case, level], FIGURES[figure])
+        values |= {key_of(target, case, level): of for target, of in found.items()}
+    return _table(run, FIGURES[figure], values)
 
 
-def _error(run: Run) -> float:
-    """The share of the run's error that a case at a level has."""
-    return ERROR / (len(run.workload.case) * len(run.workload.load.levels))
+def key_of(target: str, case: str, level: float) -> str:
+    """A server in :func:`table_of`."""
+    return f"{target} {case} {level:g}"
+
+
+def _table(run: Run, figure: Figure, values: dict[str, Repeats]) -> Table:
+    """Half of the run's error is for the figure that ranks, the rest for all others; each case and
+    level has its share (Bonferroni)."""
+    load = run.workload.load
+    others = len(FIGURES) - len(_PLAIN) - 1
+    share = ERROR / 2 if figure == ranking(load) else ERROR / 2 / others
+    error = share / (len(run.workload.case) * len(load.levels))
+    return Table(values, error, most_of(figure, load))
 
 
 def measured_by_table(run: Run) -> dict[tuple[str, float], dict[str, list[Measurement]]]:
@@ -207,14 +215,14 @@ def measured_by_table(run: Run) -> dict[tuple[str, float], dict[str, list[Measur
     return found
 
 
-def _rows(measured: dict[str, list[Measurement]], load: Load, error: float) -> list[Row]:
+def _rows(measured: dict[str, list[Measurement]], run: Run) -> list[Row]:
     """The rows of a case and level."""
     tables = {
-        name: Table(values, error, most_of(figure, load))
+        name: _table(run, figure, values)
         for name, figure in FIGURES.items()
         if name not in _PLAIN and (values := values_by_server(measured, figure))
     }
-    ranked = ranking(load)
+    ranked = ranking(run.workload.load)
     rows = []
     for target, repeats in measured.items():
         estimates = {
@@ -226,18 +234,24 @@ def _rows(measured: dict[str, list[Measurement]], load: Load, error: float) -> l
     if table is None:
         return ordered
     judged = [row.target for row in ordered if ranked.name in row.estimates and not row.unranked]
+    noisy = [row.target for row in ordered if row.target in judged and row.is_noisy(ranked.name)]
     tied = table.letters(judged)
+    steady = table.letters([target for target in judged if target not in noisy])
+    groups = steady | {target: "too noisy" if tied[target] else "" for target in noisy}
     return [
-        replace(row, tied=tied[row.target], relative=table.ratio(row.target, judged[0]))
+        replace(
+            row,
+            tied=tied[row.target],
+            group=groups[row.target],
+            relative=table.ratio(row.target, judged[0]),
+        )
         if row.target in tied
         else row
         for row in ordered
     ]
 
 
-def values_by_server(
-    measured: dict[str, list[Measurement]], figure: Figure
-) -> dict[str, dict[int, float]]:
+def values_by_server(measured: dict[str, list[Measurement]], figure: Figure) -> dict[str, Repeats]:
     """A figure's values, by server and repeat; unknown ones are absent."""
     found = {
         target: {one.repeat: value for one in repeats if (value := figure.of(one)) is not None}
@@ -266,15 +280,14 @@ def _row(repeats: list[Measurement], estimates: dict[str, Estimate]) -> Row:
     shares = [share for one in repeats if (share := _failed(one)) is not None]
     share = _share(errors.total, sum(one.requests for one in repeats))
     if share is not None:
-        # Over all requests: a median of repeats would hide the errors of one.
+        # Over all requests: a mean of repeats would hide how many a repeat had.
         kind: Literal["range", "single"] = "range" if len(shares) > 1 else "single"
         failed = Estimate(share, min(shares), max(shares), kind, tuple(shares))
         estimates = {**estimates, "failed": failed}
     for name in _PLAIN - {"failed"}:
         if known := [value for one in repeats if (value := FIGURES[name].of(one)) is not None]:
             spread: Literal["range", "single"] = "range" if len(known) > 1 else "single"
-            middle = statistics.median(known)
-            found = Estimate(middle, min(known), max(known), spread, tuple(known))
+            found = Estimate(statistics.fmean(known), min(known), max(known), spread, tuple(known))
             estimates = {**estimates, name: found}
     return Row(
         target=first.target,
@@ -285,5 +298,6 @@ def _row(repeats: list[Measurement], estimates: dict[str, Estimate]) -> Row:
         errors=errors,
         warnings=doubts(repeats),
         tied="",
+        group="",
         relative=None,
     )

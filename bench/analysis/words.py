@@ -54,12 +54,12 @@ def kinds_words(kinds: Collection[Kind]) -> str:
     """What the figures of a run have beside them."""
     if "interval" in kinds:
         words = (
-            "( to ): 95% intervals, simultaneous over the servers, cases and levels of this run; "
-            "they compare servers within it. Servers with a common letter are not told apart."
+            "( to ): 95% intervals, simultaneous over the servers, figures, cases and levels of a "
+            "run. Servers with a common letter are not told apart."
         )
         return f"{words} [ to ]: lowest to highest repeat." if "range" in kinds else words
     if "range" in kinds:
-        return "[ to ]: lowest to highest repeat; too few for intervals."
+        return "[ to ]: lowest to highest repeat; too few, or too noisy, for intervals."
     return "Measured once: servers cannot be ranked."
 
 

@@ -17,9 +17,6 @@ from bench.report.wording import kind_text
 # tell; or it is behind
 Standing = Literal["best", "tied", "noisy", ""]
 
-# The share of an interval's high that its low must reach for its figure to be ranked
-_STEADY = 0.75
-
 
 @dataclass(frozen=True)
 class Column:
@@ -78,8 +75,7 @@ class Column:
 
     def is_noisy(self, target: str) -> bool:
         """Whether the server's interval is too wide to rank it, or it was measured only once."""
-        found = self.row(target).estimates[self.section.ranked.name]
-        return found.kind == "single" or found.low < _STEADY * found.high
+        return self.row(target).is_noisy(self.section.ranked.name)
 
     def row(self, target: str) -> Row:
         """All figures of the server."""

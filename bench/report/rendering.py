@@ -37,10 +37,10 @@ _CHART_GROUPS = {
 _BESIDE: dict[Kind, tuple[str, str]] = {
     "interval": (
         ", 95% interval",
-        "A dot is a repeat, a line the 95% interval, simultaneous over all servers, loads and "
-        "cases of this run if all are equally noisy; an arrow ends one that is cut. A figure in "
-        "square brackets is a median from the lowest to the highest repeat, as it is noisier than "
-        "the others. Servers with a common letter cannot be told apart.",
+        "A dot is a repeat, a line the 95% interval, simultaneous over all servers, figures, loads "
+        "and cases of this run; an arrow ends one that is cut. Square brackets hold the lowest and "
+        "the highest repeat, where they differ too much for an interval. Servers with a common "
+        "letter cannot be told apart; those that are too noisy to rank have none.",
     ),
     "range": (
         ", lowest to highest",

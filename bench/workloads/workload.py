@@ -57,7 +57,7 @@ class Workload(BaseModel, extra="forbid", frozen=True):
     servers: list[Text] = Field(default=["all"], min_length=1)
     load: Load
     case: list[Case] = Field(default=[Case(name="1 worker", settings={"WORKERS": "1"})])
-    repeats: Count = 5
+    repeats: Count = 10
     # Seconds of load before measuring; None to use each server's manifest
     warmup: Annotated[float, Field(ge=0)] | None = None
     # Responses per second that are compared with the contract during the load
