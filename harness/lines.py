@@ -17,6 +17,7 @@ _LEFT_OUT = {
     *("Gemfile", "debian.gemfile", ".rubocop.yml"),
     *("build.sbt", "lock.sbt", "sbtw", ".scalafmt.conf"),
     *("go.mod", "go.sum"),
+    *("pom.xml", "mvnw", "maven.config", "jvm.config", "checksums.sha256"),
     *("build.properties", "plugins.sbt", "repositories"),
 }
 

@@ -17,6 +17,7 @@ _RUNTIMES = {
     "python": ("python3", "--version"),
     "node": ("node", "--version"),
     "scala": ("java", "-version"),
+    "java": ("java", "-version"),
     "ruby": ("ruby", "--version"),
     "go": ("go", "version"),
     "nginx": ("nginx", "-v"),

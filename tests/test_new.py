@@ -74,7 +74,7 @@ def test_the_settings_of_a_copy_are_those_that_its_server_reads(server: Server) 
     code = "\n".join(
         path.read_text()
         for path in source_files(server.folder)
-        if path.suffix in (".py", ".ini", ".js", ".rb", ".go", ".yml", ".scala", ".conf")
+        if path.suffix in (".py", ".ini", ".js", ".rb", ".go", ".yml", ".yaml", ".scala", ".conf")
         and not {"test", "tests", "spec"} & set(path.relative_to(server.folder).parts)
     )
     # FastAPI's settings have names in lower case.

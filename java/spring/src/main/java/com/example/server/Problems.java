@@ -1,0 +1,80 @@
+package com.example.server;
+
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.mongodb.MongoException;
+import java.net.URI;
+import java.util.concurrent.TimeoutException;
+import org.springframework.boot.jackson.JacksonMixin;
+import org.springframework.core.codec.CodecException;
+import org.springframework.dao.DataAccessResourceFailureException;
+import org.springframework.dao.TransientDataAccessException;
+import org.springframework.data.mongodb.core.MongoExceptionTranslator;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.HttpStatusCode;
+import org.springframework.http.ProblemDetail;
+import org.springframework.http.ResponseEntity;
+import org.springframework.http.converter.json.ProblemDetailJacksonMixin;
+import org.springframework.web.bind.annotation.ExceptionHandler;
+import org.springframework.web.bind.annotation.RestControllerAdvice;
+import org.springframework.web.context.request.WebRequest;
+import org.springframework.web.reactive.function.client.WebClientException;
+import org.springframework.web.servlet.mvc.method.annotation.ResponseEntityExceptionHandler;
+
+/** Answers with problem details (RFC 9457), and logs the cause of each 5xx. */
+@RestControllerAdvice
+class Problems extends ResponseEntityExceptionHandler {
+
+  @ExceptionHandler({DataAccessResourceFailureException.class, TransientDataAccessException.class})
+  ResponseEntity<Object> databaseIsAway(Exception error, WebRequest request) {
+    return problem(HttpStatus.SERVICE_UNAVAILABLE, error, request);
+  }
+
+  /** GridFS's errors, which Spring Data does not translate. */
+  @ExceptionHandler
+  ResponseEntity<Object> mongodb(MongoException error, WebRequest request) {
+    return new MongoExceptionTranslator().translateExceptionIfPossible(error)
+            instanceof DataAccessResourceFailureException
+        ? problem(HttpStatus.SERVICE_UNAVAILABLE, error, request)
+        : problem(HttpStatus.INTERNAL_SERVER_ERROR, error, request);
+  }
+
+  @ExceptionHandler
+  ResponseEntity<Object> upstreamIsLate(TimeoutException error, WebRequest request) {
+    return problem(HttpStatus.GATEWAY_TIMEOUT, error, request);
+  }
+
+  @ExceptionHandler({WebClientException.class, CodecException.class})
+  ResponseEntity<Object> upstreamFails(Exception error, WebRequest request) {
+    return problem(HttpStatus.BAD_GATEWAY, error, request);
+  }
+
+  @ExceptionHandler
+  ResponseEntity<Object> fault(Exception error, WebRequest request) {
+    return problem(HttpStatus.INTERNAL_SERVER_ERROR, error, request);
+  }
+
+  private ResponseEntity<Object> problem(HttpStatus status, Exception error, WebRequest request) {
+    return handleExceptionInternal(error, null, new HttpHeaders(), status, request);
+  }
+
+  @Override
+  protected ResponseEntity<Object> handleExceptionInternal(
+      Exception error,
+      Object body,
+      HttpHeaders headers,
+      HttpStatusCode status,
+      WebRequest request) {
+    if (status.is5xxServerError()) {
+      logger.error(request.getDescription(false), error);
+    }
+    ProblemDetail problem = ProblemDetail.forStatus(status);
+    problem.setType(URI.create("about:blank"));
+    return super.handleExceptionInternal(error, problem, headers, status, request);
+  }
+
+  /** Without the path of the request. */
+  @JacksonMixin(ProblemDetail.class)
+  @JsonIgnoreProperties("instance")
+  interface Mixin extends ProblemDetailJacksonMixin {}
+}
