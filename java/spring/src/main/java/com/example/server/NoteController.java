@@ -1,13 +1,9 @@
 package com.example.server;
 
-import com.fasterxml.jackson.annotation.JsonProperty;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.NotNull;
 import java.net.URI;
 import org.hibernate.validator.constraints.CodePointLength;
-import org.springframework.data.annotation.Id;
-import org.springframework.data.mongodb.core.mapping.Document;
-import org.springframework.data.repository.ListCrudRepository;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.GetMapping;
@@ -24,14 +20,9 @@ class NoteController {
       @NotNull @CodePointLength(min = 1, max = 200) String title,
       @NotNull @CodePointLength(max = 10_000) String text) {}
 
-  @Document("notes")
-  record Note(@Id @JsonProperty("_id") String id, String title, String text) {}
+  private final NoteRepository notes;
 
-  interface Notes extends ListCrudRepository<Note, String> {}
-
-  private final Notes notes;
-
-  NoteController(Notes notes) {
+  NoteController(NoteRepository notes) {
     this.notes = notes;
   }
 

@@ -1,6 +1,7 @@
 package com.example.server;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.mongodb.MongoException;
 import java.net.URI;
 import java.util.concurrent.TimeoutException;
@@ -17,6 +18,7 @@ import org.springframework.http.ResponseEntity;
 import org.springframework.http.converter.json.ProblemDetailJacksonMixin;
 import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.RestControllerAdvice;
+import org.springframework.web.context.request.ServletWebRequest;
 import org.springframework.web.context.request.WebRequest;
 import org.springframework.web.reactive.function.client.WebClientException;
 import org.springframework.web.servlet.mvc.method.annotation.ResponseEntityExceptionHandler;
@@ -26,13 +28,14 @@ import org.springframework.web.servlet.mvc.method.annotation.ResponseEntityExcep
 class Problems extends ResponseEntityExceptionHandler {
 
   @ExceptionHandler({DataAccessResourceFailureException.class, TransientDataAccessException.class})
-  ResponseEntity<Object> databaseIsAway(Exception error, WebRequest request) {
+  ResponseEntity<Object> databaseIsAway(Exception error, ServletWebRequest request)
+      throws Exception {
     return problem(HttpStatus.SERVICE_UNAVAILABLE, error, request);
   }
 
   /** GridFS's errors, which Spring Data does not translate. */
   @ExceptionHandler
-  ResponseEntity<Object> mongodb(MongoException error, WebRequest request) {
+  ResponseEntity<Object> mongodb(MongoException error, ServletWebRequest request) throws Exception {
     return new MongoExceptionTranslator().translateExceptionIfPossible(error)
             instanceof DataAccessResourceFailureException
         ? problem(HttpStatus.SERVICE_UNAVAILABLE, error, request)
@@ -40,21 +43,27 @@ class Problems extends ResponseEntityExceptionHandler {
   }
 
   @ExceptionHandler
-  ResponseEntity<Object> upstreamIsLate(TimeoutException error, WebRequest request) {
+  ResponseEntity<Object> upstreamIsLate(TimeoutException error, ServletWebRequest request)
+      throws Exception {
     return problem(HttpStatus.GATEWAY_TIMEOUT, error, request);
   }
 
   @ExceptionHandler({WebClientException.class, CodecException.class})
-  ResponseEntity<Object> upstreamFails(Exception error, WebRequest request) {
+  ResponseEntity<Object> upstreamFails(Exception error, ServletWebRequest request)
+      throws Exception {
     return problem(HttpStatus.BAD_GATEWAY, error, request);
   }
 
   @ExceptionHandler
-  ResponseEntity<Object> fault(Exception error, WebRequest request) {
+  ResponseEntity<Object> fault(Exception error, ServletWebRequest request) throws Exception {
     return problem(HttpStatus.INTERNAL_SERVER_ERROR, error, request);
   }
 
-  private ResponseEntity<Object> problem(HttpStatus status, Exception error, WebRequest request) {
+  private ResponseEntity<Object> problem(
+      HttpStatus status, Exception error, ServletWebRequest request) throws Exception {
+    if (request.getResponse().isCommitted()) {
+      throw error; // which ends the connection
+    }
     return handleExceptionInternal(error, null, new HttpHeaders(), status, request);
   }
 
@@ -68,13 +77,21 @@ class Problems extends ResponseEntityExceptionHandler {
     if (status.is5xxServerError()) {
       logger.error(request.getDescription(false), error);
     }
-    ProblemDetail problem = ProblemDetail.forStatus(status);
-    problem.setType(URI.create("about:blank"));
-    return super.handleExceptionInternal(error, problem, headers, status, request);
+    return super.handleExceptionInternal(error, body, headers, status, request);
   }
 
-  /** Without the path of the request. */
+  @Override
+  protected ResponseEntity<Object> createResponseEntity(
+      Object body, HttpHeaders headers, HttpStatusCode status, WebRequest request) {
+    ProblemDetail problem = body instanceof ProblemDetail b ? b : ProblemDetail.forStatus(status);
+    problem.setType(URI.create("about:blank"));
+    problem.setDetail(status.value() == 400 ? problem.getDetail() : null);
+    return super.createResponseEntity(problem, headers, status, request);
+  }
+
+  /** In which no path of a request is repeated. */
   @JacksonMixin(ProblemDetail.class)
   @JsonIgnoreProperties("instance")
+  @JsonInclude(JsonInclude.Include.NON_EMPTY)
   interface Mixin extends ProblemDetailJacksonMixin {}
 }
