@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import tomllib
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -122,11 +123,34 @@ def _go(folder: Path) -> dict[str, str]:
     return dict(re.findall(r"^\s(\S+) v(\S+)", lines, re.M))
 
 
-_PACKAGES = {"python": _python, "node": _node, "scala": _scala, "ruby": _ruby, "go": _go}
+def _java(folder: Path) -> dict[str, str]:
+    with zipfile.ZipFile(folder / "target" / "server.jar") as jar:
+        names = "\n".join(jar.namelist())
+    return dict(re.findall(r"^BOOT-INF/lib/(.+?)-(\d.*)\.jar$", names, re.M))
+
+
+def _direct_java(folder: Path) -> dict[str, str]:
+    named = set(re.findall(r"<artifactId>(.+)<", (folder / "pom.xml").read_text()))
+    return {
+        name: version
+        for name, version in _java(folder).items()
+        if name in named or name.replace("spring-boot-", "spring-boot-starter-") in named
+    }
+
+
+_PACKAGES = {
+    "python": _python,
+    "node": _node,
+    "scala": _scala,
+    "java": _java,
+    "ruby": _ruby,
+    "go": _go,
+}
 _DEPENDENCIES = {
     "python": _direct_python,
     "node": _direct_node,
     "scala": _direct_scala,
+    "java": _direct_java,
     "ruby": _ruby,
     "go": _direct_go,
 }

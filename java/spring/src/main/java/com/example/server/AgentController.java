@@ -1,21 +1,13 @@
 package com.example.server;
 
 import java.util.List;
+import java.util.Map;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
 @RestController
 class AgentController {
-
-  record Agent(
-      String number,
-      String extension,
-      String context,
-      String stateInterface,
-      String status,
-      String extensionStatus,
-      String paused) {}
 
   private static final String AGENTS =
       """
@@ -31,7 +23,7 @@ class AgentController {
   }
 
   @GetMapping("/agents")
-  List<Agent> agents() {
-    return jdbc.sql(AGENTS).query(Agent.class).list();
+  List<Map<String, Object>> agents() {
+    return jdbc.sql(AGENTS).query().listOfRows();
   }
 }

@@ -17,7 +17,10 @@ import tools.jackson.databind.cfg.CoercionInputShape;
 import tools.jackson.databind.type.LogicalType;
 
 @org.springframework.context.annotation.Configuration(proxyBeanMethods = false)
-@ImportHttpServices(group = "upstream", types = Upstream.class, clientType = ClientType.WEB_CLIENT)
+@ImportHttpServices(
+    group = "upstream",
+    types = SlowController.Upstream.class,
+    clientType = ClientType.WEB_CLIENT)
 class Configuration {
 
   /** The first part of the server, so that no other tells of a bad setting before all are told. */

@@ -64,7 +64,8 @@ class Problems extends ResponseEntityExceptionHandler {
     if (request.getResponse().isCommitted()) {
       throw error; // which ends the connection
     }
-    return handleExceptionInternal(error, null, new HttpHeaders(), status, request);
+    var problem = ProblemDetail.forStatus(status);
+    return handleExceptionInternal(error, problem, new HttpHeaders(), status, request);
   }
 
   @Override
@@ -77,16 +78,12 @@ class Problems extends ResponseEntityExceptionHandler {
     if (status.is5xxServerError()) {
       logger.error(request.getDescription(false), error);
     }
-    return super.handleExceptionInternal(error, body, headers, status, request);
-  }
-
-  @Override
-  protected ResponseEntity<Object> createResponseEntity(
-      Object body, HttpHeaders headers, HttpStatusCode status, WebRequest request) {
-    ProblemDetail problem = body instanceof ProblemDetail b ? b : ProblemDetail.forStatus(status);
-    problem.setType(URI.create("about:blank"));
-    problem.setDetail(status.value() == 400 ? problem.getDetail() : null);
-    return super.createResponseEntity(problem, headers, status, request);
+    var response = super.handleExceptionInternal(error, body, headers, status, request);
+    if (response != null && response.getBody() instanceof ProblemDetail problem) {
+      problem.setType(URI.create("about:blank"));
+      problem.setDetail(status.value() == 400 ? problem.getDetail() : null);
+    }
+    return response;
   }
 
   /** In which no path of a request is repeated. */

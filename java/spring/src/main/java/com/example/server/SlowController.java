@@ -7,11 +7,14 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.springframework.beans.propertyeditors.CustomNumberEditor;
+import org.springframework.core.codec.DecodingException;
 import org.springframework.web.bind.WebDataBinder;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.InitBinder;
 import org.springframework.web.bind.annotation.RequestHeader;
+import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.service.annotation.GetExchange;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -35,6 +38,15 @@ class SlowController {
 
   record Results(List<Map<String, Object>> results) {}
 
+  interface Upstream {
+
+    @GetExchange
+    Mono<Map<String, Object>> call(
+        @RequestParam int call,
+        @RequestParam int ms,
+        @RequestHeader(name = "X-Request-Id", required = false) String requestId);
+  }
+
   private final Upstream upstream;
 
   SlowController(Upstream upstream) {
@@ -57,9 +69,14 @@ class SlowController {
       @Valid SlowApi api,
       @RequestHeader(name = "X-Request-Id", required = false) String requestId) {
     return Flux.range(0, api.calls())
-        .flatMapSequential(call -> upstream.call(call, api.ms(), requestId).single(), api.calls())
+        .flatMapSequential(call -> call(call, api.ms(), requestId), api.calls())
         .collectList()
         .timeout(Duration.ofMillis(api.ms() + 5000))
         .map(Results::new);
+  }
+
+  private Mono<Map<String, Object>> call(int call, int ms, String requestId) {
+    var nothing = Mono.<Map<String, Object>>error(() -> new DecodingException("no JSON object"));
+    return upstream.call(call, ms, requestId).switchIfEmpty(nothing);
   }
 }
