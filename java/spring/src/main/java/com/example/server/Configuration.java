@@ -2,6 +2,10 @@ package com.example.server;
 
 import static java.util.concurrent.TimeUnit.SECONDS;
 
+import java.net.http.HttpClient;
+import java.util.concurrent.Executors;
+import org.springframework.boot.http.client.autoconfigure.reactive.ClientHttpConnectorBuilderCustomizer;
+import org.springframework.boot.http.client.reactive.JdkClientHttpConnectorBuilder;
 import org.springframework.boot.jackson.autoconfigure.JsonMapperBuilderCustomizer;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.boot.mongodb.autoconfigure.MongoClientSettingsBuilderCustomizer;
@@ -66,5 +70,14 @@ class Configuration {
     return client ->
         client.defaultStatusHandler(
             status -> status.value() != 200, ClientResponse::createException);
+  }
+
+  /** As many threads as cores; by default there are as many as calls are answered at once. */
+  @Bean
+  ClientHttpConnectorBuilderCustomizer<JdkClientHttpConnectorBuilder> connector() {
+    return connector ->
+        connector
+            .withExecutor(Executors.newWorkStealingPool())
+            .withHttpClientCustomizer(client -> client.version(HttpClient.Version.HTTP_1_1));
   }
 }
