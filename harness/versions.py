@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import tomllib
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -124,9 +123,8 @@ def _go(folder: Path) -> dict[str, str]:
 
 
 def _java(folder: Path) -> dict[str, str]:
-    with zipfile.ZipFile(folder / "target" / "server.jar") as jar:
-        names = "\n".join(jar.namelist())
-    return dict(re.findall(r"^BOOT-INF/lib/(.+?)-(\d.*)\.jar$", names, re.M))
+    names = "\n".join(path.name for path in sorted(folder.glob("target/server/lib/*.jar")))
+    return dict(re.findall(r"^(.+?)-(\d.*)\.jar$", names, re.M))
 
 
 def _direct_java(folder: Path) -> dict[str, str]:

@@ -37,7 +37,7 @@ SERVERS = sorted(find_servers().values(), key=lambda server: server.name != "pla
 """The slowest comes first."""
 
 REAL_PIP = "aiohttp"
-PROVED = {"aiohttp", "eventmachine", "express", "net-http", "nginx"}
+PROVED = {"aiohttp", "eventmachine", "express", "net-http", "nginx", "spring"}
 """One server of each language except Play, whose checks take as long as all others together."""
 
 LOADING = "set -a; . ./.env; set +a"
