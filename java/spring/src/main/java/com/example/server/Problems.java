@@ -2,14 +2,20 @@ package com.example.server;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.mongodb.MongoConnectionPoolClearedException;
 import com.mongodb.MongoException;
+import com.mongodb.MongoNodeIsRecoveringException;
+import com.mongodb.MongoNotPrimaryException;
+import com.mongodb.MongoSocketException;
+import com.mongodb.MongoTimeoutException;
 import java.net.URI;
+import java.util.List;
 import java.util.concurrent.TimeoutException;
 import org.springframework.boot.jackson.JacksonMixin;
 import org.springframework.core.codec.CodecException;
 import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.dao.TransientDataAccessException;
-import org.springframework.data.mongodb.core.MongoExceptionTranslator;
+import org.springframework.data.mongodb.UncategorizedMongoDbException;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.HttpStatusCode;
@@ -27,17 +33,25 @@ import org.springframework.web.servlet.mvc.method.annotation.ResponseEntityExcep
 @RestControllerAdvice
 class Problems extends ResponseEntityExceptionHandler {
 
+  private static final List<Class<? extends MongoException>> MONGODB_IS_AWAY =
+      List.of(
+          MongoConnectionPoolClearedException.class,
+          MongoNodeIsRecoveringException.class,
+          MongoNotPrimaryException.class,
+          MongoSocketException.class,
+          MongoTimeoutException.class);
+
   @ExceptionHandler({DataAccessResourceFailureException.class, TransientDataAccessException.class})
   ResponseEntity<Object> databaseIsAway(Exception error, ServletWebRequest request)
       throws Exception {
     return problem(HttpStatus.SERVICE_UNAVAILABLE, error, request);
   }
 
-  /** GridFS's errors, which Spring Data does not translate. */
-  @ExceptionHandler
-  ResponseEntity<Object> mongodb(MongoException error, ServletWebRequest request) throws Exception {
-    return new MongoExceptionTranslator().translateExceptionIfPossible(error)
-            instanceof DataAccessResourceFailureException
+  /** Spring Data translates none of GridFS's errors, and not all others of MongoDB. */
+  @ExceptionHandler({MongoException.class, UncategorizedMongoDbException.class})
+  ResponseEntity<Object> mongodb(Exception error, ServletWebRequest request) throws Exception {
+    Throwable cause = error instanceof MongoException ? error : error.getCause();
+    return MONGODB_IS_AWAY.stream().anyMatch(type -> type.isInstance(cause))
         ? problem(HttpStatus.SERVICE_UNAVAILABLE, error, request)
         : problem(HttpStatus.INTERNAL_SERVER_ERROR, error, request);
   }
