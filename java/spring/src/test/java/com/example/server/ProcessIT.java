@@ -132,10 +132,10 @@ class ProcessIT {
   }
 
   /** All that a connection receives until the server ends it. */
-  private static String raw(String path) throws IOException {
+  private static String raw(String path, String header) throws IOException {
     try (Socket socket = new Socket("127.0.0.1", server.port())) {
       socket.setSoTimeout(10_000);
-      String request = "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
+      String request = "GET " + path + " HTTP/1.1\r\nHost: x\r\n" + header + "\r\n\r\n";
       socket.getOutputStream().write(request.getBytes(ISO_8859_1));
       return new String(socket.getInputStream().readAllBytes(), ISO_8859_1);
     }
@@ -206,7 +206,7 @@ class ProcessIT {
     try {
       Criteria chunk = Criteria.where("files_id").is(id).and("n").is(missing);
       assertThat(mongodb.remove(Query.query(chunk), "fs.chunks").getDeletedCount()).isEqualTo(1);
-      String[] response = raw("/gridfs/" + name).split("\r\n\r\n", 2);
+      String[] response = raw("/gridfs/" + name, "Connection: keep-alive").split("\r\n\r\n", 2);
       if (missing == 0) {
         assertThat(response[0]).startsWith("HTTP/1.1 500 ");
       } else {
@@ -223,7 +223,7 @@ class ProcessIT {
   @ValueSource(
       strings = {"../pom.xml", "..%2fpom.xml", "%2e%2e/pom.xml", "..%5cpom.xml", "%2fetc%2fpasswd"})
   void pathsThatLeaveTheFolderAreRefused(String name) throws Exception {
-    assertThat(raw("/files/" + name))
+    assertThat(raw("/files/" + name, "Connection: close"))
         .matches("(?s)HTTP/1.1 40[04] .*")
         .doesNotContain("com.example");
   }
