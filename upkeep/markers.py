@@ -26,10 +26,12 @@ A table of all servers at a level, by falling rate, with the options ``case=`` a
     <!-- /table -->
 
 A summary: each server's first deployment, its lines of code, and a figure of several workloads,
-with two significant digits::
+with two significant digits. ``root=..`` is where the servers are, from the text's folder::
 
-    <!-- summary: MACHINE FIGURE WORKLOAD:LEVEL WORKLOAD:LEVEL -->
+    <!-- summary: MACHINE FIGURE WORKLOAD:LEVEL WORKLOAD:LEVEL root=.. -->
     <!-- /summary -->
+
+:mod:`upkeep.recorded` has the tables of recorded behaviours.
 """
 
 import shlex
@@ -43,6 +45,7 @@ from bench.analysis.words import figure_text, interval_text, number, ratio_text
 from harness.errors import UsageError
 from harness.servers.catalog import find_servers
 from harness.servers.source import count_lines
+from upkeep.recorded import answers_table, servers_table
 from upkeep.reference import published
 
 _Interval = tuple[float | None, float | None, float | None]
@@ -188,6 +191,7 @@ def _table(words: str) -> str:
 
 def _summary(words: str) -> str:
     machine, figure, *columns = words.split()
+    root = columns.pop().removeprefix("root=") + "/" if words.split()[-1][:5] == "root=" else ""
     if not columns:
         raise UsageError(f"{words}: a machine, a figure and workloads are needed")
     title = FIGURES[_known(figure)].title.removesuffix(" of the server")
@@ -205,7 +209,7 @@ def _summary(words: str) -> str:
             _rounded(_estimate(name, rows[target], figure)[0]) if target in rows else ""
             for name, rows in measured
         ]
-        link = f"[{server.name}]({server.folder.parent.name}/{server.name})"
+        link = f"[{server.name}]({root}{server.folder.parent.name}/{server.name})"
         lines.append([link, str(count_lines(server)), *figures])
     return _rendered(heads, lines)
 
@@ -293,5 +297,7 @@ KINDS: Mapping[str, Callable[[str], str]] = {
     "claims": _claims,
     "table": _table,
     "summary": _summary,
+    "servers": servers_table,
+    "answers": answers_table,
 }
 """The text for the words of each kind of comment; raises :class:`UsageError` if there is none."""
