@@ -10,6 +10,8 @@ import org.springframework.boot.webmvc.autoconfigure.error.ErrorMvcAutoConfigura
 public class Application {
 
   public static void main(String[] arguments) {
-    SpringApplication.run(Application.class, arguments);
+    SpringApplication application = new SpringApplication(Application.class);
+    application.addInitializers(context -> Settings.check(context.getEnvironment()));
+    application.run(arguments);
   }
 }

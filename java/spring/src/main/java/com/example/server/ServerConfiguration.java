@@ -9,8 +9,6 @@ import org.springframework.boot.http.client.reactive.JdkClientHttpConnectorBuild
 import org.springframework.boot.jackson.autoconfigure.JsonMapperBuilderCustomizer;
 import org.springframework.boot.jdbc.autoconfigure.JdbcConnectionDetails;
 import org.springframework.boot.mongodb.autoconfigure.MongoClientSettingsBuilderCustomizer;
-import org.springframework.boot.web.server.ConfigurableWebServerFactory;
-import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.boot.webclient.WebClientCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -27,15 +25,6 @@ import tools.jackson.databind.type.LogicalType;
     types = SlowController.Upstream.class,
     clientType = ClientType.WEB_CLIENT)
 class ServerConfiguration {
-
-  /** The first part of the server, so that no other tells of a bad setting before all are told. */
-  @Bean
-  WebServerFactoryCustomizer<ConfigurableWebServerFactory> address(Settings settings) {
-    return server -> {
-      server.setAddress(settings.host());
-      server.setPort(settings.port());
-    };
-  }
 
   @Bean
   MongoClientSettingsBuilderCustomizer mongodb(Settings settings) {

@@ -1,6 +1,8 @@
 package com.example.server;
 
 import com.mongodb.ConnectionString;
+import jakarta.validation.Validation;
+import jakarta.validation.ValidatorFactory;
 import jakarta.validation.constraints.AssertTrue;
 import jakarta.validation.constraints.Min;
 import java.net.InetAddress;
@@ -8,7 +10,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.hibernate.validator.constraints.Range;
 import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.bind.validation.ValidationBindHandler;
+import org.springframework.core.env.Environment;
 import org.springframework.validation.annotation.Validated;
+import org.springframework.validation.beanvalidation.SpringValidatorAdapter;
 
 /**
  * The settings of application.yaml. Methods check those that may hold a password: Spring shows the
@@ -26,6 +32,15 @@ record Settings(
     @Min(value = 1, message = "DATABASE_POOL_SIZE is less than 1") int databasePoolSize,
     Path filesDir,
     String slowApiUrl) {
+
+  /** Fails with all that is out of bounds, before any other part of the server starts. */
+  static void check(Environment environment) {
+    try (ValidatorFactory validation = Validation.buildDefaultValidatorFactory()) {
+      var validator = new SpringValidatorAdapter(validation.getValidator());
+      var handler = new ValidationBindHandler(validator);
+      Binder.get(environment, handler).bind("app", Settings.class);
+    }
+  }
 
   @AssertTrue(message = "MONGODB_URL is not a URL of a MongoDB database")
   public boolean isMongodbUrlValid() {
