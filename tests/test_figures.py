@@ -191,6 +191,24 @@ def test_a_summary_is_filled_in(page: Path) -> None:
     assert len(lines) == 4 + len(find_servers())
 
 
+def test_recorded_answers_are_filled_in(page: Path) -> None:
+    page.write_text('<!-- answers: two-hosts="Two hosts" -->\n<!-- /answers -->\n')
+    update(page)
+    lines = page.read_text().splitlines()
+    assert lines[1] == "| Server | Two hosts |"
+    assert "| [express](../node/express) | **served** |" in lines
+    page.write_text("<!-- answers: no-such-question=What -->\n<!-- /answers -->\n")
+    with pytest.raises(UsageError, match="there is no question 'no-such-question'"):
+        update(page)
+
+
+def test_servers_are_filled_in(page: Path) -> None:
+    page.write_text("<!-- servers: all -->\n<!-- /servers -->\n")
+    update(page)
+    (row,) = [line for line in page.read_text().splitlines() if "](../node/express)" in line]
+    assert row.startswith("| [express](../node/express) | node | 1")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
