@@ -210,7 +210,7 @@ def test_the_rows_of_a_run_share_its_error() -> None:
         ]
     assert len({row.tied for row in rows}) > 1
     assert {row.group for row in rows} == {row.tied for row in rows}
-    others = [name for name in FIGURES if name not in ("rate", "failed")]
+    others = FIGURES.keys() - _PLAIN - {"rate"}
     shared = table_of(run, "cpu", [("1 worker", 10)])
     cpu = {
         key_of(target, "1 worker", 10): of
