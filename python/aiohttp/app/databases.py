@@ -32,7 +32,7 @@ async def mongodb(app: web.Application) -> AsyncIterator[None]:
 
 async def postgresql(app: web.Application) -> AsyncIterator[None]:
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
-    async with asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=4) as pool:
+    async with asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3) as pool:
         app[POSTGRESQL] = pool
         yield
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import asyncpg
 from aiohttp import ClientSession, TCPConnector
+from asyncpg.exceptions import InternalClientError
 from litestar import Litestar
 from litestar.datastructures import State
 from litestar.di import NamedDependency, Provide
@@ -14,6 +15,7 @@ from pymongo.errors import ConnectionFailure, ExecutionTimeout
 from app.settings import settings
 
 AWAY = (ConnectionFailure, ExecutionTimeout, asyncpg.PostgresConnectionError)
+UNAVAILABLE = (asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -27,7 +29,7 @@ async def lifespan(app: Litestar) -> AsyncIterator[None]:
     url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
     mongodb = AsyncMongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
-    postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=4)
+    postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
     # limit=0: calls never queue
     async with mongodb, postgresql, ClientSession(connector=TCPConnector(limit=0)) as upstream:
         app.state.update({"mongodb": mongodb, "postgresql": postgresql, "upstream": upstream})
@@ -61,6 +63,6 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, Any]]:
     try:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
-    # asyncpg lets the socket's own errors and timeouts through.
-    except (OSError, asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError) as error:
+    # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
+    except (OSError, InternalClientError, *UNAVAILABLE) as error:
         raise asyncpg.PostgresConnectionError(repr(error)) from error

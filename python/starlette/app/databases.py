@@ -33,7 +33,7 @@ async def lifespan(app: Starlette) -> AsyncIterator[State]:
     url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
     mongodb = AsyncMongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
-    postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=4)
+    postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
     # limit=0: calls never queue
     async with mongodb, postgresql, ClientSession(connector=TCPConnector(limit=0)) as upstream:
         database = mongodb.get_default_database("refservers")

@@ -1,0 +1,5 @@
+package com.example.server;
+
+import org.springframework.data.repository.CrudRepository;
+
+interface NoteRepository extends CrudRepository<Note, String> {}
