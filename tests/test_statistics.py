@@ -13,6 +13,7 @@ from bench.analysis.compact_letters import letters
 from bench.analysis.compare import changes
 from bench.analysis.estimates import ERROR, between_runs
 from bench.analysis.figures import (
+    _PLAIN,
     FIGURES,
     key_of,
     measured_by_table,
