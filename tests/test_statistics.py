@@ -13,6 +13,7 @@ from bench.analysis.compact_letters import letters
 from bench.analysis.compare import changes
 from bench.analysis.estimates import ERROR, between_runs
 from bench.analysis.figures import (
+    _PLAIN,
     FIGURES,
     key_of,
     measured_by_table,
@@ -210,7 +211,7 @@ def test_the_rows_of_a_run_share_its_error() -> None:
         ]
     assert len({row.tied for row in rows}) > 1
     assert {row.group for row in rows} == {row.tied for row in rows}
-    others = [name for name in FIGURES if name not in ("rate", "failed")]
+    others = FIGURES.keys() - _PLAIN - {"rate"}
     shared = table_of(run, "cpu", [("1 worker", 10)])
     cpu = {
         key_of(target, "1 worker", 10): of

@@ -162,10 +162,7 @@ class Table:
     def estimate(self, name: str) -> Estimate:
         """A server's own figure.
 
-        Its interval is that of its mean over the blocks of this run: two servers whose intervals
-        are apart differ, but two that differ may overlap, as the noise of a difference is less
-        than that of both. It does not include how much blocks vary: on another day, all servers
-        may be slower.
+        Its interval is that of its mean over the blocks of this run, without how much they vary.
         """
         at = self._at[name]
         values = tuple(self._values[at].values())

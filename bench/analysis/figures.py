@@ -100,10 +100,7 @@ FIGURES = {
         Figure("database_cores", "Cores used by the database", "cores", _cores("database")),
         Figure("generator_cores", "Cores used by the load generator", "cores", _cores("generator")),
         Figure(
-            "rest_cores",
-            "Cores used by the rest",
-            "cores",
-            _cores("upstream", "observer", "other"),
+            "rest_cores", "Cores used by the rest", "cores", _cores("upstream", "observer", "other")
         ),
         Figure("until_level", "Requests until the rate was level", "requests", _until_level),
         Figure("starved", "Clients without an answer for 5 s", "clients", _clients("starved")),
@@ -198,8 +195,7 @@ def key_of(target: str, case: str, level: float) -> str:
 
 
 def _table(run: Run, figure: Figure, values: dict[str, Repeats]) -> Table:
-    """Half of the run's error is for the figure that ranks, the rest for all others; each case and
-    level has its share (Bonferroni)."""
+    """Half of the run's error is for the figure that ranks; each case and level has its share."""
     load = run.workload.load
     others = len(FIGURES) - len(_PLAIN) - 1
     share = ERROR / 2 if figure == ranking(load) else ERROR / 2 / others
