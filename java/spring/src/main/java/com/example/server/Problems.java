@@ -11,6 +11,7 @@ import com.mongodb.MongoTimeoutException;
 import java.net.URI;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
+import org.apache.tomcat.util.http.InvalidParameterException;
 import org.springframework.boot.jackson.JacksonMixin;
 import org.springframework.core.codec.CodecException;
 import org.springframework.dao.DataAccessResourceFailureException;
@@ -66,6 +67,13 @@ class Problems extends ResponseEntityExceptionHandler {
   ResponseEntity<Object> upstreamFails(Exception error, ServletWebRequest request)
       throws Exception {
     return problem(HttpStatus.BAD_GATEWAY, error, request);
+  }
+
+  /** Tomcat's, of a query or a form. */
+  @ExceptionHandler
+  ResponseEntity<Object> parameter(InvalidParameterException error, ServletWebRequest request)
+      throws Exception {
+    return problem(HttpStatus.BAD_REQUEST, error, request);
   }
 
   @ExceptionHandler

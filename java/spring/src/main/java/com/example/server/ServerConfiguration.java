@@ -2,6 +2,8 @@ package com.example.server;
 
 import static java.util.concurrent.TimeUnit.SECONDS;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.http.HttpClient;
 import java.util.concurrent.Executors;
 import org.springframework.boot.http.client.autoconfigure.reactive.ClientHttpConnectorBuilderCustomizer;
@@ -12,9 +14,13 @@ import org.springframework.boot.mongodb.autoconfigure.MongoClientSettingsBuilder
 import org.springframework.boot.webclient.WebClientCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.io.FileSystemResource;
+import org.springframework.core.io.Resource;
 import org.springframework.web.reactive.function.client.ClientResponse;
 import org.springframework.web.service.registry.HttpServiceGroup.ClientType;
 import org.springframework.web.service.registry.ImportHttpServices;
+import org.springframework.web.servlet.config.annotation.ResourceHandlerRegistry;
+import org.springframework.web.servlet.config.annotation.WebMvcConfigurer;
 import tools.jackson.databind.cfg.CoercionAction;
 import tools.jackson.databind.cfg.CoercionInputShape;
 import tools.jackson.databind.type.LogicalType;
@@ -24,10 +30,33 @@ import tools.jackson.databind.type.LogicalType;
     group = "upstream",
     types = SlowController.Upstream.class,
     clientType = ClientType.WEB_CLIENT)
-class ServerConfiguration {
+class ServerConfiguration implements WebMvcConfigurer {
+
+  private final Settings settings;
+
+  ServerConfiguration(Settings settings) {
+    this.settings = settings;
+  }
+
+  @Override
+  public void addResourceHandlers(ResourceHandlerRegistry registry) {
+    registry
+        .addResourceHandler("/files/*")
+        .addResourceLocations(new FileSystemResource(settings.filesDir() + "/"))
+        .setEtagGenerator(ServerConfiguration::etag);
+  }
+
+  /** By itself, Spring tells versions of a file apart by the second. */
+  private static String etag(Resource file) {
+    try {
+      return "\"%x-%x\"".formatted(file.lastModified(), file.contentLength());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
 
   @Bean
-  MongoClientSettingsBuilderCustomizer mongodb(Settings settings) {
+  MongoClientSettingsBuilderCustomizer mongodb() {
     int size = settings.mongodbPoolSize();
     return client ->
         client
@@ -38,7 +67,7 @@ class ServerConfiguration {
   }
 
   @Bean
-  JdbcConnectionDetails postgresql(Settings settings) {
+  JdbcConnectionDetails postgresql() {
     return new PostgresqlUrl(settings.databaseUrl());
   }
 
