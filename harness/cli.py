@@ -18,14 +18,13 @@ from harness.copies.new import copy_server
 from harness.copies.readme import blocks
 from harness.copies.skeleton import write_skeleton
 from harness.errors import TaskError, UsageError
-from harness.paths import CALLER, README
+from harness.paths import CALLER
 from harness.servers.build import build, run_in
 from harness.servers.catalog import find_servers, find_target, find_targets, require_all
 from harness.servers.running import running
 from harness.servers.settings import read_settings, require_workers
 from harness.services import backing_services, delete, fixtures
 from harness.services import reset as reset_services
-from harness.system.files import write_whole
 from harness.system.ports import require_free
 from harness.system.processes import ending
 from harness.task import reports_errors
@@ -85,9 +84,8 @@ def examples(url: str, parts: Collection[spec.Part] | None = None) -> list[str]:
 
 @main.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--readme", is_flag=True, help="Write the table of servers in README.md instead.")
 @reports_errors
-def list_(as_json: bool, readme: bool) -> None:
+def list_(as_json: bool) -> None:
     """List the servers and their deployments.
 
     Lines are non-blank lines of code and configuration, without tests and lock files.
@@ -95,8 +93,6 @@ def list_(as_json: bool, readme: bool) -> None:
     servers = find_servers().values()
     if as_json:
         click.echo(listing.as_json(servers))
-    elif readme:
-        write_whole(README, listing.with_table(README.read_text(), servers))
     else:
         result.print(listing.table(servers))
         result.print(listing.LEGEND)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent  # The repository
 
-README = ROOT / "README.md"
 
 RUN = ROOT / ".run"  # The tasks' data, locks and logs. Safe to delete while no task runs.
 

@@ -16,8 +16,6 @@ from pymongo import MongoClient
 from conformance import records
 from conformance.address import with_database
 from conformance.verdict import passed_as
-from harness.listing import with_table
-from harness.paths import README
 from harness.servers.catalog import find_servers, find_targets
 from harness.services import backing_services
 from spec.behaviours import questions
@@ -93,12 +91,6 @@ def test_servers_pass_their_own_checks(proved: tuple[Done, Done]) -> None:
     for server in find_servers().values():
         if server.manifest.checks:
             assert f"ok      {server.name}" in done.stdout
-
-
-@pytest.mark.quick
-def test_the_readme_lists_every_server() -> None:
-    readme = README.read_text()
-    assert readme == with_table(readme, find_servers().values()), "run `./just list --readme`"
 
 
 def test_each_risky_behaviour_has_its_line_in_the_readme() -> None:

@@ -202,11 +202,17 @@ def test_recorded_answers_are_filled_in(page: Path) -> None:
         update(page)
 
 
-def test_servers_are_filled_in(page: Path) -> None:
-    page.write_text("<!-- servers: all -->\n<!-- /servers -->\n")
+@pytest.mark.parametrize(
+    ("kind", "row"),
+    [
+        ("servers", r"\| \[express\]\(\.\./node/express\) \| node \| \d+ \| event loop \| .*"),
+        ("deployments", r"\| \[express\]\(node/express\) \| \d+ \| `express`, `cluster` \| .*"),
+    ],
+)
+def test_servers_are_filled_in(page: Path, kind: str, row: str) -> None:
+    page.write_text(f"<!-- {kind}: all -->\n<!-- /{kind} -->\n")
     update(page)
-    (row,) = [line for line in page.read_text().splitlines() if "](../node/express)" in line]
-    assert row.startswith("| [express](../node/express) | node | 1")
+    assert [line for line in page.read_text().splitlines() if re.fullmatch(row, line)]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ from bench.analysis.words import figure_text, interval_text, number, ratio_text
 from harness.errors import UsageError
 from harness.servers.catalog import find_servers
 from harness.servers.source import count_lines
-from upkeep.recorded import answers_table, servers_table
+from upkeep.recorded import answers_table, deployments_table, servers_table
 from upkeep.reference import published
 
 _Interval = tuple[float | None, float | None, float | None]
@@ -297,6 +297,7 @@ KINDS: Mapping[str, Callable[[str], str]] = {
     "claims": _claims,
     "table": _table,
     "summary": _summary,
+    "deployments": deployments_table,
     "servers": servers_table,
     "answers": answers_table,
 }

@@ -1,4 +1,9 @@
-"""Tables of what is recorded of the servers: their code and their answers.
+"""Tables of what is recorded of the servers: their deployments, code and answers.
+
+The deployments of each server, the default first::
+
+    <!-- deployments: all -->
+    <!-- /deployments -->
 
 The code, model and risky answers of each server's first deployment, by the layer that decides::
 
@@ -18,9 +23,21 @@ from typing import get_args
 
 from conformance import records
 from harness.errors import UsageError
-from harness.servers.catalog import Target, find_servers
+from harness.servers.catalog import Server, Target, find_servers
 from harness.servers.source import count_lines
 from spec.behaviours import Layer, questions
+
+
+def deployments_table(_: str) -> str:
+    """Each server's lines, deployments and drivers, for README.md."""
+    rows = []
+    for server in find_servers().values():
+        manifest = server.manifest
+        only = f": only {', '.join(manifest.parts)}" if manifest.parts else ""
+        names = ", ".join(f"`{one.name}`" for one in manifest.deployment)
+        drivers = [manifest.mongodb or "", manifest.sql or ""]
+        rows.append([_link(server, "") + only, str(count_lines(server)), names, *drivers])
+    return table(["Server", "Lines", "Deployments, the default first", "MongoDB", "SQL"], rows)
 
 
 def servers_table(_: str) -> str:
@@ -34,7 +51,9 @@ def servers_table(_: str) -> str:
         risky = Counter(question.decided_by for question in rated)
         drivers = ", ".join(filter(None, (manifest.mongodb, manifest.sql)))
         facts = [manifest.language, str(count_lines(target.server)), target.deployment.model]
-        rows.append([_link(target), *facts, drivers, *(str(risky[layer]) for layer in layers)])
+        rows.append(
+            [_link(target.server), *facts, drivers, *(str(risky[layer]) for layer in layers)]
+        )
     return table([*heads, *(f"Risky by {layer}" for layer in layers)], rows)
 
 
@@ -47,7 +66,7 @@ def answers_table(words: str) -> str:
     for target, answers in _recorded():
         given = [(id, answers.get(id)) for id in asked]
         cells = [f"**{one}**" if one and _is_risky(id, one) else one or "" for id, one in given]
-        rows.append([_link(target), *cells])
+        rows.append([_link(target.server), *cells])
     return table(["Server", *asked.values()], rows)
 
 
@@ -70,6 +89,5 @@ def _recorded() -> Iterator[tuple[Target, dict[str, str]]]:
             yield target, record.answers
 
 
-def _link(target: Target) -> str:
-    server = target.server
-    return f"[{server.name}](../{server.folder.parent.name}/{server.name})"
+def _link(server: Server, root: str = "../") -> str:
+    return f"[{server.name}]({root}{server.folder.parent.name}/{server.name})"
