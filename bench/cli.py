@@ -8,38 +8,37 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from pydantic import ValidationError
 from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
 import spec
-from bench import images, machine
-from bench.affinity import chosen
-from bench.caveats import caveats, placement
-from bench.conditions import show_conditions
-from bench.elsewhere import Elsewhere, require_one
+from bench.analysis.caveats import caveats, placement
+from bench.analysis.summary import show
+from bench.analysis.words import at_level
 from bench.generators import prepare as prepare_generator
-from bench.generators.locust import worker_commands
-from bench.measure import RunContext
-from bench.plan import Turn
-from bench.result import RESULTS, Run, find, path_of, read, readable, write
-from bench.run import measure_all, require_conformance_at, require_unchanged, serving, start
-from bench.summary import show
-from bench.words import at_level
-from bench.workload import Case, Changes, Workload, load_workload, workload_names
-from harness.catalog import Target, find_targets, require_all
+from bench.generators.locust_program import worker_commands
+from bench.measuring import machine
+from bench.measuring.cores import chosen
+from bench.measuring.remote_server import RemoteServer, require_one
+from bench.measuring.runner import measure_all, require_conformance_at, serving, start
+from bench.measuring.schedule import Trial
+from bench.measuring.trial import RunContext
+from bench.options import changes_of, resumed, workload_of
+from bench.records.result import Run
+from bench.records.store import path_of, write
+from bench.workloads import images
+from bench.workloads.workload import Changes, Workload, load_workload, workload_names
 from harness.console import progress_bar, result, say, without_bar
 from harness.errors import TaskError, UsageError
-from harness.locks import claim
 from harness.paths import RUN
+from harness.servers.catalog import Target, find_targets, require_all
 from harness.services import Services, backing_services
+from harness.system.locks import claim
+from harness.system.processes import raise_limits
 from harness.task import reports_errors
-from harness.validation import describe
 
-LATEST = "the latest unfinished run"
-_SILENCE = 60.0
-"""Seconds between lines of progress without a terminal."""
+_SILENCE = 60.0  # Seconds between lines of progress without a terminal
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -55,7 +54,7 @@ _SILENCE = 60.0
 @click.option("--threads", type=int, help="Threads or processes of the load generator.")
 @click.option("--repeats", type=int, help="How often each server is measured.")
 @click.option("--warmup", type=float, help="Seconds of load before measuring.")
-@click.option("--seed", type=click.IntRange(0), help="Of the order of turns; random by default.")
+@click.option("--seed", type=click.IntRange(0), help="Of the order of trials; random by default.")
 @click.option(
     "--cpus",
     multiple=True,
@@ -77,7 +76,7 @@ _SILENCE = 60.0
     metavar="URL",
     help="Measure the server that you run at http://HOST:PORT, and that NAME describes.",
 )
-@click.option("--resume", metavar="ID", help=f"Resume a run ('last': {LATEST}).")
+@click.option("--resume", metavar="ID", help="Resume a run ('last': the latest unfinished one).")
 @click.option("--json", "to_json", is_flag=True, help="Print the result as JSON.")
 @reports_errors
 def main(
@@ -99,23 +98,23 @@ def main(
 
     NAME is a server with all its deployments; the default is the workload's own list. Each run
     writes one file to results/. Ctrl-C keeps finished measurements. Exit status 1 if a server
-    failed or a turn has no figure, 2 for bad usage.
+    failed or a trial has no figure, 2 for bad usage.
     """
     if to_list:
         _list()
         return
     if bool(workload) == bool(resume):
         raise UsageError("give a WORKLOAD or --resume: `just bench --list` shows the workloads")
-    changes = _changes({**numbers, "images": image_count})
+    changes = changes_of({**numbers, "images": image_count})
     own = quick or cases or cpus or workers or address or seed is not None
     if resume and (own or changes != Changes()):
         raise UsageError("a run is resumed with its own numbers: give --resume without others")
     if resume:
-        run, targets = _resumed(resume)
+        run, targets = resumed(resume)
         plan, hosts = run.workload, run.workers
         address = next(iter(run.servers.values())).address
     else:
-        plan = _workload(workload or "", changes, cases, quick=quick)
+        plan = workload_of(workload or "", changes, cases, quick=quick)
         targets = serving(plan, find_targets(names or tuple(plan.servers)))
         hosts = workers.split(",") if workers else []
     cores = (
@@ -127,11 +126,11 @@ def main(
         require_one(targets, plan, os.environ)
         if cpus:
             raise UsageError("--cpus is for servers of this machine: leave it out with --target")
-    machine.raise_limits()
+    raise_limits()
     machine.require_files(plan.load)
     prepare_generator(plan.load)
     with _exclusive(), backing_services() as backing:
-        there = Elsewhere(address) if address else None
+        there = RemoteServer(address) if address else None
         if not resume:
             run = start(
                 Path(workload or "").stem,
@@ -162,7 +161,7 @@ def main(
         _show(run)
     say(f"\n{path_of(run)}")
     if not run.complete:
-        say(f"not complete: `just bench --resume {run.id}` tries the turns without a figure again")
+        say(f"not complete: `just bench --resume {run.id}` tries the trials without a figure again")
     if run.failures:
         sys.exit(1)
     require_all(names or tuple(plan.servers))
@@ -173,8 +172,6 @@ def _show(run: Run) -> None:
     for caveat in caveats(run):
         result.print(Text(f"! {caveat}", style="yellow"), soft_wrap=True)
     show(run, result)
-    if run.measurements:
-        show_conditions(run, result)
 
 
 def _list() -> None:
@@ -194,75 +191,12 @@ def _exclusive() -> Iterator[None]:
         yield
 
 
-def _changes(numbers: dict[str, str | float | None]) -> Changes:
-    lists = {"levels", "duration"}
-    given = {
-        name: _numbers(name, value) if name in lists and isinstance(value, str) else value
-        for name, value in numbers.items()
-        if value is not None
-    }
-    try:
-        return Changes.model_validate(given)
-    except ValidationError as error:
-        raise UsageError(f"--{describe(error, 'changes')}") from error
-
-
-def _numbers(name: str, text: str) -> list[float] | float:
-    try:
-        found = [float(part) for part in text.split(",")]
-    except ValueError:
-        raise UsageError(f"--{name}: {text!r} is not a list of numbers such as 200,1000") from None
-    return found[0] if name == "duration" and len(found) == 1 else found
-
-
-def _case(text: str) -> Case:
-    settings = dict(part.split("=", 1) for part in text.split() if "=" in part)
-    if len(settings) != len(text.split()):
-        raise UsageError(f"--case: {text!r} is not of the form 'WORKERS=4 THREADS=50'")
-    try:
-        return Case.model_validate({"name": text, "settings": settings})
-    except ValidationError as error:
-        raise UsageError(f"--case: {describe(error, 'case')}") from error
-
-
-def _workload(name: str, changes: Changes, cases: tuple[str, ...], *, quick: bool) -> Workload:
-    workload = load_workload(name)
-    if quick:
-        workload = workload.changed(workload.quick)
-    workload = workload.changed(changes)
-    if cases:
-        workload = workload.model_copy(update={"case": [_case(text) for text in cases]})
-    return workload
-
-
-def _resumed(name: str) -> tuple[Run, list[Target]]:
-    if name == "last":
-        found = next((run for run in readable(_newest_first()) if not run.complete), None)
-        if found is None:
-            raise UsageError("results/ has no unfinished run")
-        run = found
-    else:
-        run = read(find(name))
-    if run.complete:
-        raise UsageError(f"{run.id} is already finished")
-    targets = find_targets(tuple(run.servers))
-    require_unchanged(run, targets)
-    return run, targets
-
-
-def _newest_first() -> list[Path]:
-    return sorted(RESULTS.glob("*.json"), key=lambda path: -path.stat().st_mtime)
-
-
 def _measure(
-    run: Run,
-    targets: list[Target],
-    backing: Services,
-    there: Elsewhere | None,
+    run: Run, targets: list[Target], backing: Services, there: RemoteServer | None
 ) -> None:
     write(run)
     pinned = f"; {where}" if (where := placement(run)) else ""
-    say(f"{run.id}: the order of turns has seed {run.seed}{pinned}")
+    say(f"{run.id}: the order of trials has seed {run.seed}{pinned}")
     with progress_bar() as bar:
         files, paths = spec.FILES, list(run.workload.paths)
         if run.workload.images:
@@ -270,11 +204,11 @@ def _measure(
         task = bar.add_task(run.workload_name, total=None, note="")
         aside = without_bar(_SILENCE)
 
-        def progress(turn: Turn, done: int, todo: int, left: float) -> None:
+        def progress(trial: Trial, done: int, todo: int, left: float) -> None:
             note = (
-                f"{done + 1}/{todo}  about {_minutes(left)} left  {turn.target.name}, "
-                f"{at_level(run.workload.load, turn.level)}, "
-                f"repeat {turn.repeat} of {run.workload.repeats}"
+                f"{done + 1}/{todo}  about {_minutes(left)} left  {trial.target.name}, "
+                f"{at_level(run.workload.load, trial.level)}, "
+                f"repeat {trial.repeat} of {run.workload.repeats}"
             )
             bar.update(task, completed=done, total=todo, note=note)
             aside(note)

@@ -1,16 +1,17 @@
 """The command line."""
 
+import os
 import sys
-from contextlib import nullcontext
+from contextlib import ExitStack
 
 import click
 
 from conformance.prove import JOBS, Proof, TargetOrUrl
 from conformance.report import as_json, show
 from conformance.subject import Subject
-from harness.catalog import find_targets, require_all
 from harness.console import result, say
 from harness.errors import UsageError
+from harness.servers.catalog import find_targets, require_all
 from harness.services import backing_services
 from harness.task import reports_errors
 
@@ -46,7 +47,9 @@ def main(
     subjects: list[TargetOrUrl] = [*targets, *urls]
     proof = Proof(["-k", expression] if expression else [], record=record)
     try:
-        with backing_services() if targets else nullcontext():
+        with ExitStack() as held:
+            if targets:  # the processes that run the suite find the services in the environment
+                os.environ |= held.enter_context(backing_services()).environment()
             proof.run(subjects, jobs)
     except KeyboardInterrupt:
         say("interrupted: these are the results so far")

@@ -29,26 +29,19 @@ class Exchange:
         return spec.expected(self.target)
 
 
-class Fingerprint:
-    """A hash of responses as they were received."""
+def fingerprint(received: Iterable[tuple[Exchange, Response]]) -> str:
+    """A hash of responses: their status, media type as the contract compares it, and body.
 
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-
-    def add(self, exchange: Exchange, response: Response) -> None:
-        """Add a response: its status, its media type as the contract compares it, its body.
-
-        A media type or a problem's ``detail`` that the contract leaves to the server is left out.
-        """
+    A media type or a problem's ``detail`` that the contract leaves to the server is left out.
+    """
+    digest = hashlib.sha256()
+    for exchange, response in received:
         expected = exchange.expected
         media_type = media_types.compared(response.content_type, expected.media_type)
         body = without_extras(response) if expected.detail else response.body
-        self._digest.update(json.dumps([exchange.target, response.status, media_type]).encode())
-        self._digest.update(len(body).to_bytes(8) + body)
-
-    def hexdigest(self) -> str:
-        """64 hex digits."""
-        return self._digest.hexdigest()
+        digest.update(json.dumps([exchange.target, response.status, media_type]).encode())
+        digest.update(len(body).to_bytes(8) + body)
+    return digest.hexdigest()
 
 
 def corpus(parts: Iterable[str] = spec.ENDPOINTS) -> list[Exchange]:
@@ -57,17 +50,22 @@ def corpus(parts: Iterable[str] = spec.ENDPOINTS) -> list[Exchange]:
 
 
 def _all() -> Iterator[Exchange]:
-    for part, targets in (
-        ("text", ["/index", *UNKNOWN_PATHS]),
-        ("json", ["/json"]),
-        ("mongo", ["/mongo", *(f"/mongo?doc={doc}" for doc in ("small", "big", *BAD_DOCS))]),
-        ("notes", [spec.ENDPOINTS["notes"].example, *(f"/notes/{id}" for id in UNKNOWN_IDS)]),
-        ("agents", ["/agents"]),
-        ("files", list(_files("files"))),
-        ("gridfs", list(_files("gridfs"))),
-        ("sleep", [f"/sleep?ms={value}" for value in ("0", "1", "7", *NOT_NUMBERS, "30001")]),
-        ("slow_api", list(_slow_api())),
-    ):
+    names = [*map(quote, spec.files()), *MISSING]
+    for part, targets in {
+        "text": ["/index", *UNKNOWN_PATHS],
+        "json": ["/json"],
+        "mongo": ["/mongo", *(f"/mongo?doc={doc}" for doc in ("small", "big", *BAD_DOCS))],
+        "notes": [spec.ENDPOINTS["notes"].example, *(f"/notes/{id}" for id in UNKNOWN_IDS)],
+        "agents": ["/agents"],
+        "files": [f"/files/{name}" for name in names],
+        "gridfs": [f"/gridfs/{name}" for name in names],
+        "sleep": [f"/sleep?ms={value}" for value in ("0", "1", "7", *NOT_NUMBERS, "30001")],
+        "slow_api": [
+            *(f"/slow_api?{query}" for query in SLOW),
+            *(f"/slow_api?calls={value}&ms=0" for value in (*NOT_NUMBERS, "0", "51")),
+            *(f"/slow_api?calls=1&ms={value}" for value in (*NOT_NUMBERS, "5001")),
+        ],
+    }.items():
         for target in targets:
             yield Exchange(part, target)
 
@@ -91,17 +89,5 @@ NOT_NUMBERS = ("", "abc", "ten", "-1", "1x", "NaN", "null", "9999999999999999999
 # Names of no file
 MISSING = ("nothing.txt", "PHOTO.JPG", "photo", "photo.jpg.txt", "%C3%A9.txt")
 
-
-def _files(part: str) -> Iterator[str]:
-    for name in spec.files():
-        yield f"/{part}/{quote(name)}"
-    yield from (f"/{part}/{name}" for name in MISSING)
-
-
-def _slow_api() -> Iterator[str]:
-    for query in ("calls=1&ms=0", "calls=2&ms=1", "ms=1", "ms=1&calls=50"):
-        yield f"/slow_api?{query}"
-    for value in (*NOT_NUMBERS, "0", "51"):
-        yield f"/slow_api?calls={value}&ms=0"
-    for value in (*NOT_NUMBERS, "5001"):
-        yield f"/slow_api?calls=1&ms={value}"
+# Queries that are served
+SLOW = ("calls=1&ms=0", "calls=2&ms=1", "ms=1", "ms=1&calls=50")

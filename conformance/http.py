@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import h11
 
-from harness.ports import http_url
+from harness.system.ports import http_url
 
 TIMEOUT = 10.0  # seconds that a response may take by default
 
@@ -97,7 +97,7 @@ class Response:
 class NoAnswer(AssertionError):
     """A request got no response."""
 
-    what = ""
+    what = fate = ""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -109,19 +109,19 @@ class NoAnswer(AssertionError):
 class Closed(NoAnswer):
     """The server closed the connection."""
 
-    what = "the connection's end"
+    what, fate = "the connection's end", "closed"
 
 
 class Silence(NoAnswer):
     """The server left the connection open and sent nothing, or not all of a response."""
 
-    what = "silence until the timeout"
+    what, fate = "silence until the timeout", "waits"
 
 
 class Garbled(AssertionError):
     """The server sent something that is not a valid HTTP response (RFC 9112)."""
 
-    what = "framing"
+    what, fate = "framing", "garbled"
 
     def __init__(self, text: str, request: Request | None = None) -> None:
         self.request = request
@@ -152,10 +152,14 @@ class Connection:
         """Send bytes as they are."""
         self.socket.sendall(data)
 
+    def offer(self, data: bytes) -> None:
+        """Send bytes that the server may not read completely."""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError, TimeoutError):
+            self.send(data)
+
     def request(self, request: Request) -> Response:
         """Send a request and read its response, which may come before the request's end."""
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.send(request.encode(self.host))
+        self.offer(request.encode(self.host))
         return self.receive(request)
 
     def receive(self, request: Request | None = None) -> Response:

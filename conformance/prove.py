@@ -11,17 +11,16 @@ from rich.progress import Progress
 from conformance import records
 from conformance.run import Examination
 from conformance.verdict import Verdict, keep, state_of
-from harness.build import build
-from harness.catalog import Target
 from harness.console import progress as console
 from harness.console import progress_bar, say, without_bar
-from harness.errors import TaskError
-from harness.hints import listed
+from harness.errors import TaskError, listed
 from harness.paths import CALLER, ROOT
-from harness.scratch import scratch
+from harness.servers.build import build
+from harness.servers.catalog import Target
+from harness.system.scratch import scratch
 
 # Deployments tested at once: their checks mostly wait
-JOBS = len(os.sched_getaffinity(0)) + 1
+JOBS = len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)) + 1
 
 # Servers built at once, while those that are ready are tested: a first build mostly downloads
 _BUILDS = 2

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.catalog import Server, Target
 from harness.errors import UsageError
-from harness.locks import locked
 from harness.paths import RUN
-from harness.versions import packages, runtime
-from harness.writing import write_whole
+from harness.servers.catalog import Server, Target
+from harness.servers.versions import packages, runtime
+from harness.system.files import write_whole
+from harness.system.locks import locked
 from spec.behaviours import questions
 
 NAME = "behaviours.json"
@@ -81,10 +81,11 @@ def seen_on(target: Target) -> dict[str, str]:
 
 def changes(record: Record, answers: Mapping[str, str]) -> list[Change]:
     """The answers that differ from the record, in the order of the questions."""
+    elsewhere = {id for id, one in questions().items() if not one.is_for_this_system}
     return [
         Change(id, record.answers.get(id), answers.get(id))
-        for id in [*questions(), *(set(record.answers) - set(questions()))]
-        if record.answers.get(id) != answers.get(id)
+        for id in dict.fromkeys([*questions(), *record.answers])
+        if record.answers.get(id) != answers.get(id) and id not in elsewhere
     ]
 
 

@@ -3,20 +3,43 @@
 import json
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from conformance.causes import Cause, causes, lacking, part_asked
+from conformance.causes import causes, lacking, part_asked
 from conformance.verdict import Check, Verdict
-from harness.hints import listed
-from spec.behaviours import questions
+from harness.errors import listed
+from spec.behaviours import Answer, Question, questions
 
 # Of answers, the worst first
 STYLES = {"risky": "bold red", "slow": "yellow", "plain": "", "good": "green"}
+
+
+def worst_first(answers: Mapping[str, str]) -> list[tuple[Question, str, Answer]]:
+    """Questions with their answers: the worst first, and then in the document's order."""
+    found = [
+        (one, answers[id], one.answers[answers[id]])
+        for id, one in questions().items()
+        if id in answers
+    ]
+    return sorted(found, key=lambda one: list(STYLES).index(one[2].rating))
+
+
+def answers_table(answers: Mapping[str, str]) -> Table:
+    """Answers by question, the worst first; risky ones have a reason and its source."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("rating", "question", "answer"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("why it is risky")
+    for question, answer, rated in worst_first(answers):
+        why = f"{rated.why} ({question.source})" if rated.rating == "risky" else ""
+        rating = Text(rated.rating, STYLES[rated.rating])
+        table.add_row(rating, question.id, Text(answer), Text(why))
+    return table
 
 
 def show(verdicts: Sequence[Verdict], console: Console) -> None:
@@ -36,8 +59,13 @@ def show(verdicts: Sequence[Verdict], console: Console) -> None:
             (verdict.fingerprint or "-")[:8],
         )
     console.print(table)
+    for verdict in verdicts:
+        if verdict.behaviours and not verdict.compared:
+            heading = f"\n{verdict.target} behaves like this (in the parts that it serves):"
+            console.print(Text(heading, style="bold"), soft_wrap=True)
+            console.print(answers_table(verdict.behaviours))
     texts = [
-        *(line for verdict in verdicts for line in (*_foreign(verdict), *_changes(verdict))),
+        *(line for verdict in verdicts for line in _changes(verdict)),
         *_fingerprints(verdicts),
         *_unrecorded(verdicts),
         *(line for verdict in verdicts for line in _failures(verdict)),
@@ -87,8 +115,13 @@ def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
     """The failed checks, the plainest first, and those with the same cause only by number."""
     if verdict.error:
         yield f"\n{verdict.target}: {verdict.error}", "bold red"
-    yield from _lacking(verdict)
-    for cause in _causes(verdict):
+    missing = lacking(verdict.failures)
+    if missing:
+        paths = ", ".join(missing.values())
+        yield f"\n{verdict.target} lacks {paths}: answered with 404", "red"
+    for cause in causes(
+        [one for one in verdict.failures if part_asked(one.request) not in missing]
+    ):
         for at, check in enumerate(cause.shown):
             yield from _check(verdict, replace(check, log=check.log if at == 0 else ""))
         if cause.others:
@@ -100,20 +133,9 @@ def _failures(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield f"\n{verdict.target}: {count} checks need a server that is started here: {parts}", ""
 
 
-def _lacking(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    if paths := lacking(verdict.failures).values():
-        yield f"\n{verdict.target} lacks {', '.join(paths)}: answered with 404", "red"
-
-
-def _causes(verdict: Verdict) -> list[Cause]:
-    """The causes of the failures of endpoints that the server has."""
-    missing = lacking(verdict.failures)
-    return causes([one for one in verdict.failures if part_asked(one.request) not in missing])
-
-
 def _check(verdict: Verdict, check: Check) -> Iterator[tuple[str, str]]:
     yield f"\n{verdict.target} · {check.part} · {check.name}", "bold red"
-    yield check.message or check.where, ""
+    yield check.message, ""
     if check.repeat:
         yield f"repeat    {check.repeat}", ""
     if check.log:
@@ -144,19 +166,6 @@ def _changes(verdict: Verdict) -> Iterator[tuple[str, str]]:
         return
     for id, error in verdict.unanswered.items():
         yield f"\n{verdict.target} · behaviour · {id}: no answer: {error}", "bold red"
-
-
-def _foreign(verdict: Verdict) -> Iterator[tuple[str, str]]:
-    """The observed behaviours of a server that is not ours, risky ones first."""
-    if verdict.compared or not verdict.behaviours:
-        return
-    yield f"\n{verdict.target} behaves like this (in the parts that it serves):", "bold"
-    for rating in STYLES:
-        for id, answer in verdict.behaviours.items():
-            listed = questions()[id].answers[answer]
-            if listed.rating == rating:
-                why = f": {listed.why}" if rating == "risky" else ""
-                yield f"  {rating:5}  {id}: {answer}{why}", STYLES[rating]
 
 
 def _fingerprints(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ import spec
 from conformance.verdict import Check, Verdict
 from harness.console import say
 from harness.paths import ROOT
-from harness.processes import ending, spawn, stop
+from harness.system.processes import ending, spawn, stop
 
 CHECKS = ROOT / "conformance" / "contract"
 
@@ -41,7 +41,7 @@ class Examination:
         self._total = self._checked = 0
         self._lock = Lock()
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._ended = self._told = False
+        self.has_ended = self._told = False  # whether it was stopped early
 
     def run(self, options: Sequence[str] = (), *, behaviours: bool = True) -> None:
         """Run every check; beside that, on servers of their own, ask every question."""
@@ -56,7 +56,7 @@ class Examination:
             commands["behaviours"] = [sys.executable, "-m", "conformance.behaviours", *self.where]
         with ThreadPoolExecutor(len(commands)) as pool:
             list(pool.map(self._run, commands.keys(), commands.values()))
-        if (missing := self._total - self._done()) and not (self._ended or self.verdict.error):
+        if (missing := self._total - self._done()) and not (self.has_ended or self.verdict.error):
             self.verdict.error = f"{missing} of {self._total} checks and questions have no outcome"
         self.verdict.checks.sort(key=lambda check: _place(check.part))
 
@@ -71,7 +71,7 @@ class Examination:
     def end(self) -> None:
         """Stop it; the results so far stay in the verdict."""
         with self._lock:
-            self._ended = True
+            self.has_ended = True
             processes = list(self._processes)
             if not self.verdict.finished:
                 self.verdict.error = "interrupted before its end"
@@ -79,11 +79,6 @@ class Examination:
             process.terminate()
         for process in processes:
             stop(process)
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether it was stopped early."""
-        return self._ended
 
     def _checks(self, parts: Sequence[str], options: Sequence[str]) -> list[str]:
         files = [str(CHECKS / f"test_{part}.py") for part in parts]
@@ -98,7 +93,7 @@ class Examination:
         log = self.log.with_suffix(f".{name}.log")
         env = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # each takes its time to import
         with log.open("w") as output, self._lock:
-            if self._ended:
+            if self.has_ended:
                 return
             process = spawn(command, cwd=ROOT, env=env, output=subprocess.PIPE, errors=output)
             self._processes.append(process)
@@ -109,7 +104,7 @@ class Examination:
             stop(process)
         with self._lock:
             verdict = self.verdict
-            explained = self._ended or verdict.error or (status == 1 and verdict.failures)
+            explained = self.has_ended or verdict.error or (status == 1 and verdict.failures)
             if status not in (0, _NOTHING_TO_RUN) and not explained:
                 last = log.read_text(errors="replace").strip().splitlines()[-12:]
                 verdict.error = "\n".join([f"the suite's {name}: {ending(status)}", *last])

@@ -1,17 +1,18 @@
 """The server under test."""
 
+import json
 import math
 import os
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from subprocess import Popen
 from threading import Lock
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import psutil
 
@@ -20,16 +21,16 @@ from conformance import address
 from conformance.events import emit
 from conformance.http import FAILED, TIMEOUT, Connection, Request, Response
 from conformance.proxy import Proxy
-from harness.catalog import Target
 from harness.errors import UsageError
-from harness.manifest import Deployment
-from harness.ports import free_port, http_url
-from harness.processes import wait_until
-from harness.server import running
+from harness.servers.catalog import Target
+from harness.servers.manifest import Deployment
+from harness.servers.running import running
 from harness.services import Services
+from harness.system.ports import free_port, http_url
+from harness.system.processes import wait_until
 
 _CONNECTING = 10.0  # seconds that a driver may take to connect once its server has started
-_QUIET = 0.5  # seconds without output after which a log counts as complete
+_QUIET = 0.5  # seconds without output or work after which a server counts as done
 _IDLE = 0.03  # seconds of CPU time within these that servers use when they have nothing to do
 
 # When the files were modified: long ago, and not on a full second
@@ -73,19 +74,10 @@ class Subject:
         """A new connection."""
         return Connection(self.host, self.port, timeout)
 
-    def ask(
-        self,
-        target: str,
-        method: str = "GET",
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
-        *,
-        timeout: float = TIMEOUT,
-    ) -> Response:
-        """The response to a request on a connection of its own."""
-        request = Request(target, method, tuple((headers or {}).items()), body)
+    def ask(self, request: Request | str, *, timeout: float = TIMEOUT) -> Response:
+        """The response to a request, or to a GET of a target, on a connection of its own."""
         with self.connect(timeout) as connection:
-            response = connection.request(request)
+            response = connection.request(Request(request) if isinstance(request, str) else request)
             connection.require_end(response)
             return response
 
@@ -111,10 +103,7 @@ class Started(Subject):
 
     def settle(self) -> None:
         """Wait until its processes have started: until they use next to no CPU time for a while."""
-        before, deadline = -math.inf, time.monotonic() + 10 * _QUIET
-        while (used := self._cpu_time()) - before > _IDLE and time.monotonic() < deadline:
-            before = used
-            time.sleep(_QUIET)
+        _await_quiet(self._cpu_time, _IDLE)
 
     def _cpu_time(self) -> float:
         """The CPU time in seconds that its live processes have used."""
@@ -126,10 +115,16 @@ class Started(Subject):
 
     def written(self, start: int = 0) -> str:
         """The log from byte ``start`` on, once it has not grown for a while."""
-        size, deadline = -1, time.monotonic() + 10 * _QUIET
-        while size != (size := self.log.stat().st_size) and time.monotonic() < deadline:
-            time.sleep(_QUIET)
+        _await_quiet(lambda: self.log.stat().st_size)
         return self.log.read_bytes()[start:].decode(errors="replace")
+
+
+def _await_quiet(measure: Callable[[], float], noise: float = 0) -> None:
+    """Wait until a value grows no more for a while, but not for long."""
+    before, deadline = -math.inf, time.monotonic() + 10 * _QUIET
+    while (now := measure()) - before > noise and time.monotonic() < deadline:
+        before = now
+        time.sleep(_QUIET)
 
 
 def is_alive(process: psutil.Process) -> bool:
@@ -156,6 +151,22 @@ class Controlled(Started):
     def deployment(self) -> Deployment:
         """Its deployment in the manifest."""
         return self.target.deployment
+
+    def upstream_calls(self, request_id: str) -> dict[str, int]:
+        """The upstream's count of the calls with this ``X-Request-Id``."""
+        found: dict[str, int] = json.loads(
+            self._ask_upstream("GET", f"/stats?id={quote(request_id)}")
+        )
+        return found
+
+    def fail_upstream(self, request_id: str, fault: str) -> None:
+        """Make calls with this ``X-Request-Id`` fail."""
+        self._ask_upstream("PUT", f"/faults?id={request_id}&fault={fault}")
+
+    def _ask_upstream(self, method: str, target: str) -> bytes:
+        response = Subject.at(self.services.slow_api_url).ask(Request(target, method))
+        assert response.status in (200, 204), f"{target} of the upstream: {response.status}"
+        return response.body
 
     def keeps(self, response: Response) -> bool:
         """False if the manifest says that it closes after each response, announced or not."""
@@ -222,16 +233,10 @@ def start(
             postgresql=postgresql,
             files=files,
         )
-        _await_databases(subject)
+        for part, endpoint in spec.ENDPOINTS.items():  # a driver may still be connecting
+            if part in subject.parts & {"mongo", "agents"}:
+                wait_until(partial(_is_available, subject, endpoint.example), timeout=_CONNECTING)
         yield subject
-
-
-def _await_databases(subject: Controlled) -> None:
-    """Wait while the databases' endpoints answer 503: a driver may still be connecting."""
-    for part in ("mongo", "agents"):
-        if part in subject.parts:
-            example = spec.ENDPOINTS[part].example
-            wait_until(partial(_is_available, subject, example), timeout=_CONNECTING)
 
 
 def _is_available(subject: Subject, target: str) -> bool:

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from conformance import records
-from harness.catalog import Target
 from harness.paths import ROOT, RUN
-from harness.sources import source_files
-from harness.writing import write_whole
+from harness.servers.catalog import Target
+from harness.servers.source import source_files
+from harness.system.files import write_whole
 from spec.behaviours import questions
 
 # Files that describe a server and do not change what it does
@@ -20,10 +20,9 @@ _BESIDE = {records.NAME, "README.md"}
 _SUITE = ("spec", "harness", "conformance", "requirements")
 # What no check and no question uses
 _NOT_THE_SUITE = (
-    *("conformance/matrix", "harness/pages.py"),
-    *("harness/new.py", "harness/naming.py", "harness/readme.py", "harness/template"),
-    *("harness/skeleton.py", "harness/skeletons", "harness/doctor.py", "harness/lines.py"),
-    *("requirements/actionlint.txt", "requirements/locust.txt", "requirements/postgresql-tls.txt"),
+    *("conformance/matrix", "conformance/pages.py"),
+    *("harness/copies", "harness/doctor.py", "harness/listing.py"),
+    *("requirements/actionlint.txt", "requirements/locust.txt"),
 )
 
 
@@ -41,7 +40,6 @@ class Check:
     request: str = ""
     status: int = 0  # the status of its response, if there was one that differs
     what: str = ""  # the part of the response that differs, such as ``body``
-    where: str = ""
     # What the server logged at the end of the check, if that may be the cause
     log: str = ""
 
@@ -118,10 +116,11 @@ def state_of(target: Target) -> str:
     """
     digest = hashlib.sha256(json.dumps([target.name, records.seen_on(target)]).encode())
     server = target.server.folder
-    for path in (path for path in source_files(server) if path.name not in _BESIDE):
-        digest.update(_entry(path.relative_to(server), path.read_bytes()))
-    for path in suite_files():
-        digest.update(_entry(path.relative_to(ROOT), path.read_bytes()))
+    own = [path for path in source_files(server) if path.name not in _BESIDE]
+    for folder, files in ((server, own), (ROOT, suite_files())):
+        for path in files:
+            content = hashlib.sha256(path.read_bytes()).digest()
+            digest.update(b"\0%s\0%s" % (os.fsencode(path.relative_to(folder)), content))
     return digest.hexdigest()
 
 
@@ -134,10 +133,6 @@ def suite_files() -> list[Path]:
         for path in source_files(ROOT / folder)
         if not any(path.is_relative_to(one) for one in left_out)
     ]
-
-
-def _entry(path: Path, content: bytes) -> bytes:
-    return b"\0%s\0%s" % (os.fsencode(path), hashlib.sha256(content).digest())
 
 
 def keep(target: Target, verdict: Verdict) -> None:

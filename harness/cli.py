@@ -5,35 +5,35 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 import spec
 from harness import doctor as checks
-from harness.build import build, run_in
-from harness.catalog import Server, find_servers, find_target, find_targets, require_all
+from harness import listing
 from harness.console import result, say
+from harness.copies.new import copy_server
+from harness.copies.readme import blocks
+from harness.copies.skeleton import write_skeleton
 from harness.errors import TaskError, UsageError
-from harness.lines import count_lines
-from harness.new import copy_server
-from harness.paths import CALLER, README, ROOT
-from harness.ports import require_free
-from harness.processes import ending
-from harness.readme import blocks, with_table
-from harness.server import running
+from harness.paths import CALLER, README
+from harness.servers.build import build, run_in
+from harness.servers.catalog import find_servers, find_target, find_targets, require_all
+from harness.servers.running import running
+from harness.servers.settings import read_settings, require_workers
 from harness.services import backing_services, delete, fixtures
 from harness.services import reset as reset_services
-from harness.settings import read_settings, require_workers
-from harness.skeleton import write_skeleton
+from harness.system.files import write_whole
+from harness.system.ports import require_free
+from harness.system.processes import ending
 from harness.task import reports_errors
-from harness.toolchains import LOAD_GENERATORS, require
-from harness.writing import write_whole
+from harness.toolchains.install import require
+from harness.toolchains.known import LOAD_GENERATORS
 
+# Seconds between looks at a server: a wait without end misses a signal that comes just before
 _INTERVAL = 0.2
-"""Seconds between looks at a server: a wait without end misses a signal that comes just before."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -94,50 +94,13 @@ def list_(as_json: bool, readme: bool) -> None:
     """
     servers = find_servers().values()
     if as_json:
-        rows = [
-            {
-                "name": server.name,
-                "folder": str(server.folder.relative_to(ROOT)),
-                "lines": count_lines(server),
-            }
-            | server.manifest.model_dump()
-            for server in servers
-        ]
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        click.echo(listing.as_json(servers))
     elif readme:
-        write_whole(README, with_table(README.read_text(), servers))
+        write_whole(README, listing.with_table(README.read_text(), servers))
     else:
-        _show(servers)
+        result.print(listing.table(servers))
+        result.print(listing.LEGEND)
     require_all(("all",))
-
-
-def _show(servers: Iterable[Server]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for column in ("name", "lines", "model", "MongoDB, SQL", "has"):
-        table.add_column(column, no_wrap=True)
-    table.columns[1].justify = "right"
-    for server in servers:
-        manifest = server.manifest
-        lines = str(count_lines(server))
-        for deployment in manifest.deployment:
-            features = {
-                "C": deployment.concurrent,
-                "W": deployment.workers,
-                "S": deployment.supervised,
-            }
-            table.add_row(
-                f"{server.name}/{deployment.name}",
-                lines,
-                deployment.model,
-                ", ".join(filter(None, (manifest.mongodb, manifest.sql))),
-                " ".join(name if there else "-" for name, there in features.items()),
-            )
-            lines = ""
-    result.print(table)
-    result.print(
-        "\nC  one slow request does not block others, with one worker"
-        "\nW  runs several worker processes\nS  replaces a worker that died"
-    )
 
 
 @main.command()
@@ -230,7 +193,7 @@ def reset(yes: bool, data: bool) -> None:
     if data:
         return delete()
     if not yes and (own := fixtures.names(os.environ)):
-        raise UsageError(f"`just reset --yes` deletes {', '.join(own)}")
+        raise UsageError(f"`./just reset --yes` deletes {', '.join(own)}")
     reset_services()
 
 
@@ -247,7 +210,7 @@ def new(server: str | None, folder: Path | None, name: str | None, skeleton: str
 
     DIR must be new or empty. The copy does not depend on this repository: it has the server's code
     and tests, .env.example with all settings, and a compose.yaml that starts databases with data.
-    `just serve DIR` and `just conform DIR` accept it too.
+    `./just serve DIR` and `./just conform DIR` accept it too.
 
     With --skeleton, write the files that a new server of this repository begins with: server.toml
     with all its fields, README.md, .env.example and .gitignore, but no code.
@@ -266,7 +229,7 @@ def _start(place: str) -> None:
     click.echo(f"{place} has {', '.join(written)}. Next, in this order:\n")
     click.echo("  write its code: docs/add-a-server.md shows all of a server")
     click.echo(f"  set the fields of {place}/server.toml")
-    click.echo(f"  just conform {name}")
+    click.echo(f"  ./just conform {name}")
 
 
 def _copy(server: str, folder: Path, name: str | None) -> None:

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 progress = Console(stderr=True, highlight=False)
+# For tables; wide if stdout is not a terminal
 result = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
-"""For tables; wide if stdout is not a terminal."""
 
 
 def progress_bar() -> Progress:

@@ -13,19 +13,19 @@ from typing import NoReturn, ParamSpec
 
 import click
 
-from harness import processes
 from harness.errors import TaskError, UsageError
-from harness.scratch import remove_scratch
+from harness.system import processes
+from harness.system.scratch import remove_scratch
 
 P = ParamSpec("P")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+# Seconds in which more signals count as one: a group's, and the same one that just forwards
 _ECHO = 0.5
-"""Seconds in which more signals count as one: a group's, and the same one that just forwards."""
-_TEARDOWN = 30
-"""Seconds after which a teardown is given up."""
+_TEARDOWN = 30  # Seconds after which a teardown is given up
 
+# What to do if a file cannot be read or written
 _ADVICE = {
     errno.EACCES: "this user may not use it",
     errno.EPERM: "this user may not use it",
@@ -36,14 +36,12 @@ _ADVICE = {
     errno.EEXIST: "name another file",
     errno.EISDIR: "name another file",
 }
-"""What to do if a file cannot be read or written."""
 
 
 class Interrupt(KeyboardInterrupt):
     """A signal that ends the task."""
 
     def __init__(self, number: int) -> None:
-        """Take the signal's number."""
         super().__init__()
         self.exit_code = 128 + number
 
@@ -76,12 +74,15 @@ def reports_errors(task: Callable[P, None]) -> Callable[P, None]:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Raise :class:`Interrupt` on signals in the block, unless nohup or a shell ignores them."""
+    """Raise :class:`Interrupt` on signals in the block, unless nohup or a shell ignores them.
+
+    Those are ignored by a handler: the processes that the task starts must not inherit SIG_IGN.
+    """
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     interrupt = _Interrupter()
     for number, handler in before.items():
-        if handler != signal.SIG_IGN or number == signal.SIGTERM:
-            signal.signal(number, interrupt)
+        ignored = handler == signal.SIG_IGN and number != signal.SIGTERM
+        signal.signal(number, (lambda *_: None) if ignored else interrupt)
     try:
         yield
     finally:

@@ -4,7 +4,6 @@ from spec.content import AGENTS_QUERY as AGENTS_QUERY
 from spec.content import AGENTS_SQL as AGENTS_SQL
 from spec.content import FILES as FILES
 from spec.content import OPENAPI as OPENAPI
-from spec.content import REVISIONS as REVISIONS
 from spec.content import agents as agents
 from spec.content import article as article
 from spec.content import articles as articles
@@ -18,12 +17,10 @@ from spec.content import revisions as revisions
 from spec.content import upstream_result as upstream_result
 from spec.endpoints import ENDPOINTS as ENDPOINTS
 from spec.endpoints import SETTINGS as SETTINGS
-from spec.endpoints import Endpoint as Endpoint
 from spec.endpoints import Part as Part
 from spec.endpoints import Source as Source
 from spec.endpoints import part_of as part_of
 from spec.expected import JSON as JSON
 from spec.expected import PROBLEM as PROBLEM
-from spec.expected import TEXT as TEXT
 from spec.expected import Expected as Expected
 from spec.expected import expected as expected

@@ -1,5 +1,6 @@
 """The questions about the behaviour of every stack, from `behaviours.toml`."""
 
+import sys
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -37,6 +38,12 @@ class Question:
     answers: dict[str, Answer]
     # How binding the source is, if it says so; apart from the ratings of the answers
     requirement: Requirement | None = None
+    system: Literal["linux"] | None = None  # the only one on which it can be asked
+
+    @property
+    def is_for_this_system(self) -> bool:
+        """Whether it can be asked on this machine's operating system."""
+        return self.system in (None, sys.platform)
 
 
 @cache

@@ -44,14 +44,9 @@ STORED_TYPES = {
 
 # The type and subtype of `/files`, by extension; the stack decides others
 FILE_TYPES = {
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".png": "image/png",
-    ".gif": "image/gif",
-    ".svg": "image/svg+xml",
-    ".css": "text/css",
-    ".txt": "text/plain",
-    ".html": "text/html",
+    extension: stored.partition(";")[0]
+    for extension, stored in STORED_TYPES.items()
+    if extension not in (".webp", ".js")
 }
 
 

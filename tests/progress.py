@@ -8,8 +8,7 @@ from threading import Event, Thread
 
 import pytest
 
-SILENCE = 30.0
-"""Seconds after which a running test is named, and then named again."""
+SILENCE = 30.0  # Seconds after which a running test is named, and then named again
 
 _stderr = pytest.StashKey[int]()
 

@@ -15,11 +15,10 @@ from typing import Any
 import pytest
 
 from conformance.subject import Subject
-from harness.ports import answers
-from harness.processes import wait_until
+from harness.system.ports import answers
+from harness.system.processes import wait_until
 
-DENIED = "-claimed-none"
-"""Suffix of the faults that are in a manifest, not in a server."""
+DENIED = "-claimed-none"  # suffix of the faults that are in a manifest, not in a server
 
 
 class Proof:

@@ -4,20 +4,11 @@ from functools import cache
 
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
-from bench.result import (
-    Checked,
-    Cpu,
-    Errors,
-    Failure,
-    Latency,
-    Machine,
-    Measurement,
-    Memory,
-    Run,
-    ServerInfo,
-    Step,
-)
-from bench.workload import Case, Changes, Load, Model, Workload
+from bench.records.measurement import Checked, Cpu, Errors, Latency, Measurement, Memory, Step
+from bench.records.result import Failure, Machine, Run, ServerInfo
+from bench.records.warning import Warning
+from bench.workloads.load import Load, Model
+from bench.workloads.workload import Case, Changes, Workload
 
 SERVERS = {
     "flask/gunicorn": ("python", "threads", 900.0),
@@ -34,7 +25,10 @@ MACHINE = Machine(
     governor=None,
     limits={"somaxconn": "4096"},
 )
-BUSY = "the machine was busy: other programs used {}% of it"
+
+
+def busy(percent: float) -> Warning:
+    return Warning(kind="busy", values={"share": percent / 100})
 
 
 def info(name: str, language: str, model: str) -> ServerInfo:
@@ -91,7 +85,7 @@ def measurement(
         memory=Memory(rest=40_000_000, peak=60_000_000),
         checked=Checked(during=9, after=3, unanswered=0),
         sources=[],
-        warnings=[BUSY.format(10 + repeat)] if target == "flask/gevent" else [],
+        warnings=[busy(10 + repeat)] if target == "flask/gevent" else [],
         output="",
     )
 

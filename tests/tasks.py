@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from conformance.cli import main as conform
 from conformance.matrix.cli import main as behaviours
 from harness.cli import main as harness
 from harness.paths import ROOT
-from harness.processes import wait_until
+from tests.interrupted import task
 
 
 def run(
@@ -40,8 +39,8 @@ def run(
     )
 
 
+# The tasks that are programs of their own; the others are commands of ``harness``
 _OWN: dict[str, Command] = {"bench": bench, "behaviours": behaviours, "conform": conform}
-"""The tasks that are programs of their own; the others are commands of ``harness``."""
 
 
 def call(*words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -74,46 +73,19 @@ def started(
     *words: str, log: Path, until: str, env: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a task, wait until its output has ``until``, and end it as Ctrl-C does."""
-    with log.open("w") as output:
-        task = subprocess.Popen(
-            ["./just", *words],
-            cwd=ROOT,
-            env={**os.environ, **(env or {})},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        deadline = time.monotonic() + 120
-        while until not in log.read_text():
-            assert task.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.05)
-        yield task
-    finally:
-        if task.poll() is None:
-            os.killpg(task.pid, signal.SIGINT)
-            task.wait(30)
+    with task(*words, log=log, env=env) as running:
+        running.wait_for(lambda running: until in running.output)
+        try:
+            yield running.process
+        finally:
+            if running.process.poll() is None:
+                running.signal(signal.SIGINT)
+                running.process.wait(30)
 
 
 def descendants(pid: int) -> list[psutil.Process]:
     """All descendants of ``pid``."""
     return psutil.Process(pid).children(recursive=True)
-
-
-def remaining(processes: list[psutil.Process], timeout: float) -> list[psutil.Process]:
-    """Those that have not ended in time. A zombie has: its new parent has yet to reap it."""
-    alive = psutil.wait_procs(processes, timeout=0)[1]
-    wait_until(lambda: not any(map(is_alive, alive)), timeout=timeout)
-    return [process for process in alive if is_alive(process)]
-
-
-def is_alive(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def listeners(words: str) -> list[psutil.Process]:

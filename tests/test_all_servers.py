@@ -16,9 +16,9 @@ from pymongo import MongoClient
 from conformance import records
 from conformance.address import with_database
 from conformance.verdict import passed_as
-from harness.catalog import find_servers, find_targets
+from harness.listing import with_table
 from harness.paths import README
-from harness.readme import with_table
+from harness.servers.catalog import find_servers, find_targets
 from harness.services import backing_services
 from spec.behaviours import questions
 from tests.tasks import run
@@ -46,10 +46,11 @@ def test_a_server_of_each_language_keeps_the_contract(
 def proved(aloud: Aloud) -> tuple[Done, Done]:
     """The results of `conform all`, which mostly waits, and of servers' own checks beside it.
 
-    Some of these count the documents in the database, so it is one of their own. Play comes last:
-    its check also builds it, which `conform all` does first.
+    Some of these count the documents in the database, so it is one of their own. Those in Scala
+    come last: their checks also build them, which `conform all` does first.
     """
-    names = sorted(find_servers(), key=lambda name: name == "play")
+    servers = find_servers()
+    names = sorted(servers, key=lambda name: servers[name].manifest.language == "scala")
     long: Any = {"timeout": 3500, "errors": None}
     with aloud(), backing_services() as backing, ThreadPoolExecutor(2) as pool:
         url = with_database(backing.mongodb_url, "checks")

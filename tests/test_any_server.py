@@ -8,20 +8,19 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from conformance.behaviours.lab import Lab
 from conformance.behaviours.observe import INQUIRIES, ask
-from conformance.behaviours.page import Upload
-from conformance.behaviours.stranger import Stranger, met
+from conformance.behaviours.page import Stranger, Upload, met
 from conformance.http import statuses
 from conformance.matrix import foreign
 from harness.paths import ROOT
-from harness.processes import wait_until
-from tests.handlers import served
+from harness.system.processes import wait_until
+from tests.handlers import Quiet, served
 from tests.tasks import call
 
 CONTENT = b'{"a": 1}'
@@ -39,42 +38,31 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             self.directory = str(folder)
             return super().translate_path(path)
 
-        def log_message(self, format: str, *args: object) -> None:
-            """No log."""
+        log_message = Quiet.log_message
 
     with served(Site) as url:
         yield url
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Quiet):
     """Reads ``Content-Length`` as Python reads integers, with a sign, and knows no chunks."""
 
-    protocol_version = "HTTP/1.1"
     catch_all = False
     seen: list[tuple[str, str, bytes]]
     released = threading.Event()
 
-    def respond(self, status: int) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(HELLO)))
-        self.end_headers()
-        self.wfile.write(HELLO)
-
     def do_GET(self) -> None:
         self.seen.append(("GET", self.path, b""))
-        self.respond(200 if self.catch_all or self.path == "/hello" else 404)
+        self.respond(200 if self.catch_all or self.path == "/hello" else 404, HELLO)
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         self.seen.append(("POST", self.path, body))
-        self.respond(200 if body in (b"", CONTENT) else 422)
+        self.respond(200 if body in (b"", CONTENT) else 422, HELLO)
 
     def do_HEAD(self) -> None:
         self.seen.append(("HEAD", self.path, b""))
         self.released.wait(60)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """No log."""
 
 
 @contextmanager
@@ -176,6 +164,26 @@ def test_a_hidden_request_is_told_from_what_follows_it(catch_all: bool) -> None:
         "pipelining": "in order",
     }
     assert {path for method, path, _ in seen if method == "POST"} == {"/take"}
+
+
+@pytest.mark.quick
+def test_a_body_that_is_refused_after_the_response() -> None:
+    class Early(Handler):
+        catch_all, seen = False, []
+
+        def do_POST(self) -> None:
+            self.rfile.read1(1 << 16)
+            self.respond(200, HELLO)
+            if "Transfer-Encoding" in self.headers:
+                self.respond(400)
+                self.close_connection = True
+
+    upload = Upload("/take", CONTENT)
+    with served(Early) as url:
+        server = Stranger.at(f"{url}/hello", upload.path)
+        lab = Lab(server, patience=0.5, page=met(server, upload))
+        seen = ask(lab, INQUIRIES["forbidden-trailer"])
+    assert seen.answer == "refused"
 
 
 @pytest.mark.quick

@@ -7,28 +7,34 @@ import signal
 import socket
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import psutil
 import pytest
+from click.testing import CliRunner
 from playwright.sync_api import Browser
 
 import spec
-from bench import result
+from bench.analysis.compare import main as compare
 from bench.generators import LoadResult, LoadSpec, generate
-from bench.measure import RunContext
-from bench.processes import listening_at
-from bench.result import Run, find, read, schema
-from bench.run import measure_all, require_conformance, start
-from bench.workload import Changes, Workload, load_workload
+from bench.measuring.process_tree import listening_at
+from bench.measuring.runner import measure_all, require_conformance, start
+from bench.measuring.steadiness import warm_up
+from bench.measuring.trial import RunContext
+from bench.records import store
+from bench.records.result import Run
+from bench.records.store import find, read, schema
+from bench.report.cli import main as report
+from bench.workloads.workload import Changes, Workload, load_workload
 from conformance.prove import Proof
-from harness.catalog import Target
 from harness.errors import TaskError
 from harness.paths import ROOT
-from harness.ports import free_port
+from harness.servers.catalog import Target
 from harness.services import Services
+from harness.system.ports import free_port
 from tests.browser import Opened
 from tests.tasks import call, run
 
@@ -41,14 +47,14 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "fault"
     path.write_text("")
     monkeypatch.setenv("FAULT_FILE", str(path))
-    monkeypatch.setattr(result, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(store, "RESULTS", tmp_path / "results")
     return path
 
 
 @pytest.fixture
 def passed(faults: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same of a server that has passed, as tests/test_faults.py shows of this one."""
-    monkeypatch.setattr("bench.run.passed_as", lambda _: "a fingerprint")
+    monkeypatch.setattr("bench.measuring.runner.passed_as", lambda _: "a fingerprint")
     return faults
 
 
@@ -72,7 +78,7 @@ def test_a_wrong_byte_is_not_measured(
 ) -> None:
     """One part of the suite finds it."""
     monkeypatch.setattr("conformance.verdict.RUN", faults.parent)
-    monkeypatch.setattr("bench.run.prove", Proof(["-k", "text"]).run)
+    monkeypatch.setattr("bench.measuring.runner.prove", Proof(["-k", "text"]).run)
     faults.write_text("index-other-byte")
     with pytest.raises(TaskError, match="did not pass conformance and cannot be measured"):
         require_conformance([wrong])
@@ -122,12 +128,27 @@ def test_wrong_under_load(
         assert sorted(one.order for one in made.measurements) == list(range(1, 2 * len(levels) + 1))
 
 
+def test_a_server_is_warmed_up_until_its_rate_is_level(
+    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or for 8 s here, as this machine may be too busy; the audit counts all its stages."""
+    monkeypatch.setattr("bench.measuring.trial.warm_up", partial(warm_up, longest=8))
+    plan = workload("/mongo", [5]).model_copy(update={"warmup": None, "repeats": 1})
+    (one,) = measured(wrong, backing, plan).measurements
+    assert one.warmup
+    assert one.warmup.judged
+    assert one.warmup.seconds in (4, 8)
+    assert one.sources[0].least >= one.requests + one.warmup.requests
+
+
 def test_a_port_that_another_program_took_costs_no_figure(
     wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = iter([taken.getsockname()[1]])
-        monkeypatch.setattr("bench.measure.free_port", lambda: next(ports, None) or free_port())
+        monkeypatch.setattr(
+            "bench.measuring.trial.free_port", lambda: next(ports, None) or free_port()
+        )
         made = measured(wrong, backing, workload("/index", [5]))
     assert made.complete
     assert len(made.measurements) == 2
@@ -145,7 +166,7 @@ def test_an_upstream_that_ends_under_load_costs_no_figure(
             upstreams.pop().roots[0].kill()
         return generate(load, *rest)
 
-    monkeypatch.setattr("bench.measure.generate", end_it)
+    monkeypatch.setattr("bench.measuring.trial.generate", end_it)
     made = measured(wrong, backing, workload("/slow_api?calls=2&ms=1", [5]))
     assert made.complete
     assert made.failures == []
@@ -168,7 +189,7 @@ def test_programs_run_on_the_cores_of_their_role(
         seen.append([one.cpu_affinity() for one in (server, psutil.Process(), mongod)])
         return generate(load, *rest)
 
-    monkeypatch.setattr("bench.measure.generate", look)
+    monkeypatch.setattr("bench.measuring.trial.generate", look)
     made = measured(wrong, backing, workload("/mongo", [5]), cpus)
     assert [one.affinity for one in made.measurements] == [cpus] * 2
     assert seen == [list(cpus.values())] * 4, "in the warm-up and in the load of both repeats"
@@ -191,8 +212,8 @@ def test_a_quick_bench_of_two_servers(tmp_path: Path, chromium: Browser) -> None
     made = read(path)
     assert made.complete
     assert {one.target for one in made.measurements} == {"express/express", "aiohttp/aiohttp"}
-    turns = [(one.repeat, one.target) for one in made.measurements]
-    assert turns == sorted(turns, key=lambda turn: turn[0]), "servers take turns"
+    trials = [(one.repeat, one.target) for one in made.measurements]
+    assert trials == sorted(trials, key=lambda trial: trial[0]), "servers take turns"
     for one in made.measurements:
         assert one.sources[0].counted >= one.requests
         assert one.cpu.database
@@ -200,10 +221,10 @@ def test_a_quick_bench_of_two_servers(tmp_path: Path, chromium: Browser) -> None
     observer = sum(one.cpu.observer for one in made.measurements)
     seconds = sum(one.seconds for one in made.measurements)
     assert observer < 0.03 * seconds, "measuring costs too much"
-    same = run("compare", made.id, made.id)
-    assert same.returncode == 0, same.stdout
-    shown = run("report", made.id, "--site", str(tmp_path / "report"))
-    assert shown.returncode == 0, shown.stderr
+    same = CliRunner().invoke(compare, [made.id, made.id])
+    assert same.exit_code == 0, same.output
+    shown = CliRunner().invoke(report, [made.id, "--site", str(tmp_path / "report")])
+    assert shown.exit_code == 0, shown.output
     page = Opened(chromium, Path(shown.stdout.strip()).with_name("mongo-small.html"))
     page.draw_all()
     assert set(page.shown("mongo-small")) == {"express/express", "aiohttp/aiohttp"}

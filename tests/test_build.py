@@ -2,18 +2,20 @@ from pathlib import Path
 
 import pytest
 
-from harness.build import build
-from harness.catalog import Server
 from harness.errors import TaskError, UsageError
-from harness.locks import is_locked
-from harness.manifest import Build, Deployment, Manifest
 from harness.paths import RUN
-from harness.processes import wait_until
+from harness.servers.build import build
+from harness.servers.catalog import Server
+from harness.servers.manifest import Build, Deployment, Manifest
+from harness.system.locks import is_locked
+from harness.system.processes import wait_until
 
 pytestmark = pytest.mark.quick
 
 
-def server(folder: Path, *commands: list[str]) -> Server:
+def server(folder: Path, *commands: list[str], input: str = "a") -> Server:
+    """A server in a folder with one input of its build."""
+    (folder / "input").write_text(input)
     manifest = Manifest(
         title="Example",
         language="python",
@@ -29,7 +31,6 @@ COUNT = ["sh", "-c", "mkdir -p made && echo built >> count"]
 
 
 def test_a_build_is_skipped_until_its_inputs_change(tmp_path: Path) -> None:
-    (tmp_path / "input").write_text("a")
     example = server(tmp_path, COUNT)
     count = tmp_path / "count"
     build(example)
@@ -41,7 +42,6 @@ def test_a_build_is_skipped_until_its_inputs_change(tmp_path: Path) -> None:
 
 
 def test_a_build_is_run_again_when_its_output_is_gone(tmp_path: Path) -> None:
-    (tmp_path / "input").write_text("a")
     example = server(tmp_path, COUNT)
     build(example)
     (tmp_path / "made" / ".built-from").unlink()
@@ -50,7 +50,6 @@ def test_a_build_is_run_again_when_its_output_is_gone(tmp_path: Path) -> None:
 
 
 def test_a_failed_build_shows_its_output_and_is_tried_again(tmp_path: Path) -> None:
-    (tmp_path / "input").write_text("a")
     example = server(tmp_path, COUNT, ["sh", "-c", "echo the reason; exit 3"])
     for _ in range(2):
         with pytest.raises(TaskError, match=r"(?s)exit status 3.*the reason"):
@@ -59,16 +58,15 @@ def test_a_failed_build_shows_its_output_and_is_tried_again(tmp_path: Path) -> N
 
 
 def test_missing_programs_and_inputs_are_named(tmp_path: Path) -> None:
-    (tmp_path / "input").write_text("a")
     with pytest.raises(UsageError, match="no-such-compiler"):
         build(server(tmp_path, ["no-such-compiler"]))
+    example = server(tmp_path, COUNT)
     (tmp_path / "input").unlink()
     with pytest.raises(UsageError, match="input"):
-        build(server(tmp_path, COUNT))
+        build(example)
 
 
 def test_a_build_that_makes_no_output_is_named(tmp_path: Path) -> None:
-    (tmp_path / "input").write_text("a")
     with pytest.raises(TaskError, match=r"server\.toml: build\.output: .* no folder made"):
         build(server(tmp_path, ["true"]))
 
@@ -77,7 +75,6 @@ def test_a_moved_folder_is_built_again(tmp_path: Path) -> None:
     """Its build output contains the old path."""
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
-    (old / "input").write_text("a")
     build(server(old, COUNT))
     (old / "made" / "script").write_text(str(old))
     old.rename(new)
@@ -87,18 +84,14 @@ def test_a_moved_folder_is_built_again(tmp_path: Path) -> None:
 
 
 def test_the_output_of_a_killed_build_is_not_used(tmp_path: Path) -> None:
-    (tmp_path / "input").write_text("a")
     build(server(tmp_path, COUNT))
-    (tmp_path / "input").write_text("b")
     with pytest.raises(TaskError):
-        build(server(tmp_path, COUNT, ["sh", "-c", "kill -9 $$"]))
-    (tmp_path / "input").write_text("a")
+        build(server(tmp_path, COUNT, ["sh", "-c", "kill -9 $$"], input="b"))
     build(server(tmp_path, COUNT))
     assert (tmp_path / "count").read_text() == "built\n" * 3
 
 
 def test_a_build_holds_its_lock_until_all_its_processes_have_ended(tmp_path: Path) -> None:
-    (tmp_path / "input").write_text("a")
     lock = RUN / "locks" / "build-test-example"
     outlives = "exec >/dev/null 2>&1; for i in $(seq 600); do [ -e over ] && exit; sleep 0.1; done"
     # In a session of its own, so that it is not stopped with the build.

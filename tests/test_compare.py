@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.alike import _MEASURING
-from bench.compare import main
-from bench.machine import versions
-from bench.result import Failure, Run
+from bench.analysis.comparable import _MEASURING
+from bench.analysis.compare import main
+from bench.measuring.machine import versions
+from bench.records.result import Failure, Run
 from harness.services import Services
 from tests.runs import SERVERS, a_run
 

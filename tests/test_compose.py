@@ -19,8 +19,8 @@ from bson.raw_bson import RawBSONDocument
 from pymongo.database import Database
 
 import spec
-from harness.catalog import find_target
-from harness.new import TEMPLATE, copy_server
+from harness.copies.new import TEMPLATE, copy_server
+from harness.servers.catalog import find_target
 from harness.services import Services, backing_services
 from tests import npm
 
@@ -132,8 +132,7 @@ def loaded(databases: Services, copy: Path, tmp_path: Path) -> Iterator[Database
             client.drop_database(name)
 
 
-BIG = bytes(range(256)) * 2_500
-"""A file of several chunks, unlike all fixtures."""
+BIG = bytes(range(256)) * 2_500  # A file of several chunks, unlike all fixtures
 
 
 def test_mongosh_loads_what_the_harness_loads(loaded: Database[Any]) -> None:

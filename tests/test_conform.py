@@ -1,6 +1,5 @@
 """`conform` on servers that are not ours, and its output when behaviours change."""
 
-import http.server
 import json
 import os
 import re
@@ -8,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -16,52 +16,37 @@ import pytest
 from conformance.subject import Subject
 from harness.errors import UsageError
 from harness.paths import ROOT
-from harness.ports import free_port
-from tests.handlers import served
+from harness.system.ports import free_port
+from tests.handlers import Quiet, served
 from tests.tasks import call, run, sh, started
 
 pytestmark = pytest.mark.timeout(600)
 
 Whole = dict[str, Future[CompletedProcess[str]]]
 
+WRONG = ROOT / "tests" / "servers" / "wrong"
+RUN_LINE = 'run = ["../../../.venv/bin/python", "main.py"]'
 IPV6 = Path("/proc/net/if_inet6")
 
 
-class Hello(http.server.BaseHTTPRequestHandler):
+class Hello(Quiet):
     """A server that has only /index."""
 
-    protocol_version = "HTTP/1.1"
+    hosts: set[str | None] = set()  # noqa: RUF012
 
     def do_GET(self) -> None:
-        body = b"Hello, World!" if self.path == "/index" else b"?"
-        self.send_response(200 if self.path == "/index" else 404)
-        self.send_header("Content-Type", "text/plain; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+        self.hosts.add(self.headers["Host"])
+        found = self.path == "/index"
+        self.respond(200 if found else 404, b"Hello, World!" if found else b"?")
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
-    """The whole suite on several servers at once, as it mostly waits."""
-    folder = tmp_path_factory.mktemp("whole")
-    command = (sys.executable, "-m", "http.server", "{port}", "--bind", "127.0.0.1")
-    started = the_wrong_server(folder / "started", *command)
-    with (
-        served(Hello) as hello,
-        served(http.server.SimpleHTTPRequestHandler) as files,
-        ThreadPoolExecutor(5) as pool,
-    ):
-        yield {
-            "hello": pool.submit(run, "conform", hello, "--json"),
-            "files": pool.submit(run, "conform", files),
-            "started": pool.submit(run, "conform", str(started)),
-            "compared": pool.submit(run, "conform", str(changed(folder / "compared"))),
-            "recorded": pool.submit(run, "conform", str(changed(folder / "recorded")), "--record"),
-        }
+def the_wrong_server(folder: Path, *command: str) -> Path:
+    """A copy of it, with another command to run it."""
+    shutil.copytree(WRONG, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    manifest = (folder / "server.toml").read_text().split("# The same")[0]
+    assert RUN_LINE in manifest
+    (folder / "server.toml").write_text(manifest.replace(RUN_LINE, f"run = {json.dumps(command)}"))
+    return folder
 
 
 def changed(folder: Path) -> Path:
@@ -74,14 +59,36 @@ def changed(folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    """The whole suite on several servers at once, as it mostly waits."""
+    folder = tmp_path_factory.mktemp("whole")
+    command = (sys.executable, "-m", "http.server", "{port}", "--bind", "127.0.0.1")
+    started = the_wrong_server(folder / "started", *command)
+    with (
+        served(Hello) as hello,
+        served(SimpleHTTPRequestHandler) as files,
+        ThreadPoolExecutor(5) as pool,
+    ):
+        yield {
+            name: pool.submit(run, "conform", *words)
+            for name, words in {
+                "hello": (hello, "--json"),
+                "files": (files,),
+                "started": (str(started),),
+                "compared": (str(changed(folder / "compared")),),
+                "recorded": (str(changed(folder / "recorded")), "--record"),
+            }.items()
+        }
+
+
 @pytest.mark.quick
 def test_a_failure_is_shown_with_its_curl_line() -> None:
     """And progress, in a pipe too."""
-    with served(http.server.BaseHTTPRequestHandler) as url:
+    with served(BaseHTTPRequestHandler) as url:
         done = run("conform", url, "-k", "test_answer and json")
     assert done.returncode == 1
-    assert "expected  200" in done.stdout
-    assert "got       501" in done.stdout
+    assert "expected  200\ngot       501" in done.stdout
     assert f"curl -i --path-as-is {url}/json" in done.stdout
     assert re.search(rf"(?m)^testing {url}  1/\d+ test_answer", done.stderr), done.stderr
     assert re.search(rf"(?m)^FAILED  {url}  \d+ s$", done.stderr), done.stderr
@@ -90,17 +97,10 @@ def test_a_failure_is_shown_with_its_curl_line() -> None:
 @pytest.mark.quick
 @pytest.mark.skipif(not IPV6.exists() or not IPV6.read_text(), reason="no IPv6 on this machine")
 def test_an_ipv6_address() -> None:
-    hosts = set()
-
-    class Handler(Hello):
-        def do_GET(self) -> None:
-            hosts.add(self.headers["Host"])
-            super().do_GET()
-
-    with served(Handler, "::1") as url:
+    with served(Hello, "::1") as url:
         response = Subject.at(url).ask("/index")
     assert url.startswith("http://[::1]:")
-    assert hosts == {url.removeprefix("http://")}
+    assert url.removeprefix("http://") in Hello.hosts
     assert response.repeat == f"curl -i --path-as-is '{url}/index'"
 
 
@@ -115,7 +115,7 @@ def test_a_wrong_address(address: str) -> None:
 
 @pytest.mark.quick
 def test_a_selection_without_a_check() -> None:
-    with served(http.server.BaseHTTPRequestHandler) as url:
+    with served(BaseHTTPRequestHandler) as url:
         done = call("conform", url, "-k", "no_such_check")
     assert done.returncode == 2
     assert "-k: no check matches 'no_such_check'" in done.stderr
@@ -143,21 +143,6 @@ def test_a_server_of_ours_at_an_address(tmp_path: Path) -> None:
     assert "need a server that is started here" in done.stdout
 
 
-WRONG = ROOT / "tests" / "servers" / "wrong"
-
-
-def the_wrong_server(folder: Path, *command: str) -> Path:
-    """A copy of it, with another command to run it."""
-    shutil.copytree(WRONG, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    manifest = (folder / "server.toml").read_text().split("# The same")[0]
-    assert RUN_LINE in manifest
-    (folder / "server.toml").write_text(manifest.replace(RUN_LINE, f"run = {json.dumps(command)}"))
-    return folder
-
-
-RUN_LINE = 'run = ["../../../.venv/bin/python", "main.py"]'
-
-
 def test_the_request_that_fails_can_be_repeated(tmp_path: Path) -> None:
     """A planted fault is named at the end, with a curl line for what `serve` serves."""
     folder = the_wrong_server(tmp_path / "mine", sys.executable, "main.py")
@@ -183,9 +168,8 @@ def test_behaviours() -> None:
     assert "length-and-chunked" not in done.stdout
     assert "length-and-chunked" in call("behaviours", "nginx", "--all").stdout
     everything = json.loads(call("behaviours", "--json").stdout)
-    assert [row["differs"] for row in everything] == sorted(
-        (row["differs"] for row in everything), reverse=True
-    )
+    differs = [row["differs"] for row in everything]
+    assert differs == sorted(differs, reverse=True)
     assert {"nginx/nginx", "aiohttp/aiohttp"} <= everything[0]["answers"].keys()
     unknown = call("behaviours", "--group", "smugling")
     assert unknown.returncode == 2
@@ -204,10 +188,9 @@ def test_a_hello_server(whole: Whole) -> None:
 def test_python_s_own_server(whole: Whole) -> None:
     done = whole["files"].result()
     assert done.returncode == 1
-    assert "lacks" in done.stdout
-    assert "/mongo" in done.stdout
+    assert re.search("lacks .*/mongo", done.stdout)
     assert "behaves like this" in done.stdout
-    assert "server-header: name and version" in done.stdout
+    assert re.search("plain +server-header +name and version", done.stdout)
     assert "Traceback" not in done.stdout + done.stderr
 
 

@@ -18,30 +18,31 @@ from urllib.request import urlopen
 import pytest
 
 import spec
-from harness.build import environment
-from harness.catalog import Server, find_servers
-from harness.new import copy_server
-from harness.ports import accepts, free_port
-from harness.processes import spawn, stop, wait_until
-from harness.readme import blocks
+from harness.copies.new import copy_server
+from harness.copies.readme import blocks
+from harness.servers.build import toolchain
+from harness.servers.catalog import Server, find_servers
 from harness.services import backing_services
-from harness.toolchains import require
+from harness.system.ports import accepts, free_port
+from harness.system.processes import spawn, stop, wait_until
+from harness.system.programs import environment
+from harness.toolchains.install import require
 from tests.tasks import run, sh
 
 pytestmark = pytest.mark.timeout(1200)
 
+# Toolchains of which the READMEs' own commands make use, by language
 _README_NEEDS = {"python": ["venv"], "go": ["c-compiler"], "nginx": ["envsubst"]}
-"""Toolchains of which the READMEs' own commands make use, by language."""
 
-SERVERS = sorted(find_servers().values(), key=lambda server: server.name != "play")
-"""The slowest comes first."""
+# Those of the slowest language come first
+SERVERS = sorted(find_servers().values(), key=lambda server: server.manifest.language != "scala")
 
 REAL_PIP = "aiohttp"
+# One server of each language except Scala, whose checks take as long as all others together
 PROVED = {"aiohttp", "eventmachine", "express", "net-http", "nginx", "spring"}
-"""One server of each language except Play, whose checks take as long as all others together."""
 
+# With what shells load ``.env`` for servers that do not read it
 LOADING = "set -a; . ./.env; set +a"
-"""With what shells load ``.env`` for servers that do not read it."""
 
 CHECKS = "text or json or mongo or agents or files or gridfs"
 STARTING_DOCKER = "docker compose up --detach --wait"
@@ -117,7 +118,8 @@ def fetch(url: str) -> bytes:
 
 def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
     """Follow the README's instructions as a user would."""
-    require([*server.manifest.needs, *_README_NEEDS.get(server.manifest.language, ())])
+    extra = _README_NEEDS.get(server.manifest.language, ())
+    require(map(toolchain, [*server.manifest.needs, *extra]))
     shell = {name: value for name, value in environment().items() if name not in settings}
     if server.name != REAL_PIP:
         tools = folder / "tools"

@@ -11,8 +11,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from bench import result
-from bench.result import read, write
+from bench.records import store
+from bench.records.store import read, write
 from harness import task
 from harness.paths import ROOT
 from harness.task import reports_errors
@@ -44,7 +44,7 @@ def fill(folder: Path) -> None:
 
 def test_a_result_on_a_full_disk(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The earlier result stays, and the error says what to do."""
-    monkeypatch.setattr(result, "RESULTS", small)
+    monkeypatch.setattr(store, "RESULTS", small)
     # Signals are pytest's own here.
     monkeypatch.setattr(task, "_SIGNALS", ())
     made = a_run()

@@ -15,11 +15,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 
-from harness.catalog import find_servers
 from harness.paths import ROOT, TOOLS
-from harness.programs import find_program, search_path
-from harness.sources import source_files
-from harness.wheel import install_wheel
+from harness.servers.catalog import find_servers
+from harness.servers.source import source_files
+from harness.system.programs import find_program, search_path
+from harness.toolchains.wheel import install_wheel
 
 pytestmark = pytest.mark.quick
 

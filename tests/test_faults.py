@@ -19,14 +19,13 @@ pytestmark = pytest.mark.timeout(1800)
 
 WRONG = ROOT / "tests" / "servers" / "wrong"
 
+# Faults that only a benchmark can catch, as tests/test_bench.py shows
 MEASURED = {"wrong-under-load", "rarely-short-under-load"}
-"""Faults that only a benchmark can catch, as tests/test_bench.py shows."""
 
-_TOGETHER = 7
-"""Parts of the checks that are proved in parallel, each with a server of its own."""
+_TOGETHER = 7  # parts of the checks that are proved in parallel, each with a server of its own
 
+# Files that wait for servers to stop and databases to recover
 _SLOW = {"test_process", "test_availability", "test_slow_api"}
-"""Files that wait for servers to stop and databases to recover."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +48,8 @@ def suite(folder: Path, checks: str, deployment: str, *options: str) -> tuple[in
     done = subprocess.run(
         command,
         cwd=ROOT,
-        env={
-            **os.environ,
-            "FAULT_FILE": str(folder / "fault"),
-            "PROOF_FILE": str(folder / "proof.json"),
-        },
+        env=os.environ
+        | {"FAULT_FILE": str(folder / "fault"), "PROOF_FILE": str(folder / "proof.json")},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -132,7 +128,7 @@ def test_every_fault_is_claimed(proofs: list[Proof]) -> None:
     [
         ("denied", "process", "test_keep_alive"),
         ("denied", "concurrency", "test_a_slow_request_does_not_block_others"),
-        ("denied", "agents", "test_connections_come_from_a_pool"),
+        ("denied", "databases", "test_connections_come_from_a_pool"),
         ("denied", "notes", "test_a_body_in_every_framing"),
         ("denied", "process", "test_workers"),
         ("unsupervised", "process", "test_a_killed_worker"),

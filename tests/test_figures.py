@@ -1,20 +1,22 @@
 """Figures in texts come from published results."""
 
+import math
 import re
 from collections import Counter
-from math import inf
 from pathlib import Path
 
 import pytest
 
-from bench.words import figure_text
-from harness.catalog import find_servers
+from bench.analysis.estimates import Difference
+from bench.analysis.words import figure_text
 from harness.errors import UsageError
 from harness.paths import ROOT
+from harness.servers.catalog import find_servers
 from tests.runs import MACHINE, a_run
 from upkeep import reference
-from upkeep.figures import check, texts, update
+from upkeep.markers import _Claim, _told
 from upkeep.reference import pack
+from upkeep.texts import check, texts, update
 
 pytestmark = pytest.mark.quick
 
@@ -41,8 +43,8 @@ def figure(words: str, text: str = "?") -> str:
     ("words", "text"),
     [
         (ONE.format("express/express", "rate"), "4,059"),
-        (ONE.format("express/express", "rate") + " interval", "4,059 (4,022 to 4,097)"),
-        (ONE.format("express/express", "rate") + " per=flask/gevent", "1.99 (1.96 to 2.02)"),
+        (ONE.format("express/express", "rate") + " interval", "4,059 (4,011 to 4,109)"),
+        (ONE.format("express/express", "rate") + " per=flask/gevent", "1.99 (1.98 to 2.00)"),
         (ONE.format("express/express", "rate") + " per=flask/gevent plain", "1.99"),
         (ONE.format("express/express", "rate") + " per=express/express per-level=10 plain", "1.00"),
         ('box/text express/express 10 cpu case="2 workers"', "117"),
@@ -63,38 +65,64 @@ CLAIMS = """\
 # Claims
 
 <!-- claims: box/text case='1 worker'
-Express is ahead of gevent | 1.20 | express/express 200 rate more per=flask/gevent
+Express is ahead of gevent | 1.99 | express/express 200 rate more per=flask/gevent
 It takes less CPU time | 0.80 | express/express 200 cpu less per=flask/gevent
 gevent is ahead of Express | 1.10 | flask/gevent 200 rate more per=express/express
 It is ahead of itself | 1.00 | express/express 200 rate more per=express/express
+Tornado is as fast as gevent | 1.05 | tornado/tornado 200 rate same per=flask/gevent
+Express is as fast as gevent | 1.05 | express/express 200 rate same per=flask/gevent
+Express is ahead of Tornado | 3.00 | express/express 200 rate more per=tornado/tornado {}
 -->
 <!-- /claims -->
 """
 
 
-def test_claims_are_judged_by_the_interval(page: Path) -> None:
-    page.write_text(CLAIMS)
+def test_a_claim_has_three_answers(page: Path) -> None:
+    """Whether it can be compared, its direction, and whether its ratio is within the interval."""
+    page.write_text(CLAIMS.format("unlike='overload, not speed'"))
     update(page)
-    assert page.read_text().splitlines()[8:14] == [
-        "| Claim | Published ratio | Ratio here | Verdict |",
-        "| --- | ---: | ---: | ---: |",
-        "| Express is ahead of gevent | 1.20 | 1.99 (1.96 to 2.02) | **holds** |",
-        "| It takes less CPU time | 0.80 | 0.50 (0.50 to 0.51) | **holds** |",
-        "| gevent is ahead of Express | 1.10 | 0.50 (0.50 to 0.51) | **does not hold** |",
-        "| It is ahead of itself | 1.00 | 1.00 (1.00 to 1.00) | cannot be told |",
+    assert page.read_text().splitlines()[11:20] == [
+        "| Claim | Published | Here | CPU time | Comparable | Direction | Size |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| Express is ahead of gevent | 1.99 | 1.99 (1.97 to 2.01) | 0.50 (0.50 to 0.51) | "
+        "yes | **holds** | within |",
+        "| It takes less CPU time | 0.80 | 0.50 (0.50 to 0.51) |  | yes | **holds** | outside |",
+        "| gevent is ahead of Express | 1.10 | 0.50 (0.50 to 0.51) | 1.99 (1.97 to 2.01) | "
+        "yes | **does not hold** | outside |",
+        "| It is ahead of itself | 1.00 | 1.00 | 1.00 | yes | cannot be told | within |",
+        "| Tornado is as fast as gevent | 1.05 | 1.00 (0.99 to 1.02) | 1.00 (0.98 to 1.01) | "
+        "yes | **holds** | outside |",
+        "| Express is as fast as gevent | 1.05 | 1.99 (1.97 to 2.01) | 0.50 (0.50 to 0.51) | "
+        "yes | **does not hold** | outside |",
+        "| Express is ahead of Tornado | 3.00 | 1.98 |  | no: overload, not speed |  |  |",
     ]
 
 
-def test_a_withdrawn_claim_has_its_reason_instead_of_a_verdict(page: Path) -> None:
-    page.write_text(CLAIMS.replace("more per=flask/gevent", "more per=flask/gevent {}", 1))
-    page.write_text(page.read_text().format("withdrawn='overload, not speed'"))
-    update(page)
-    assert page.read_text().splitlines()[10:13] == [
-        "| Express is ahead of gevent | 1.20 | 1.99 (1.96 to 2.02) "
-        "| *no verdict: overload, not speed* |",
-        "| It takes less CPU time | 0.80 | 0.50 (0.50 to 0.51) | **holds** |",
-        "| gevent is ahead of Express | 1.10 | 0.50 (0.50 to 0.51) | **does not hold** |",
-    ]
+@pytest.mark.parametrize(
+    ("chances", "told"),
+    [
+        ([0.04], [True]),
+        ([0.06], [False]),
+        ([0.03, 0.03], [False, False]),
+        ([0.04, 0.001, 0.02], [True, True, True]),
+        ([0.04, 0.001, 0.026], [False, True, False]),
+        ([], []),
+    ],
+)
+def test_claims_share_the_error(chances: list[float], told: list[bool]) -> None:
+    """Holm's sequence: 5% of as many as are left."""
+    assert _told(chances) == told
+
+
+@pytest.mark.parametrize(
+    ("ratio", "deviation", "holds"), [(1, 0.01, True), (1, 0.06, False), (1.09, 0.01, False)]
+)
+def test_equality_is_proved_by_two_tests(ratio: float, deviation: float, holds: bool) -> None:
+    """Within 10%: the 90% interval is."""
+    found = Difference(math.log(ratio), deviation, 9)
+    claim = _Claim("They are equal", "1.00", "same", None, found, None)
+    interval = found.ratio(0.1)
+    assert (claim.chances[0] < 0.05) == holds == (1 / 1.1 < interval.low < interval.high < 1.1)
 
 
 def test_figures_of_two_machines_have_no_ratio(page: Path) -> None:
@@ -109,13 +137,13 @@ def test_figures_of_two_machines_have_no_ratio(page: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("| 1.20 |", "|", "three parts"),
-        ("rate more", "rate", "`more` or `less` is needed"),
-        (" per=flask/gevent", "", "`more` or `less` is needed, and per=SERVER"),
+        ("| 1.99 |", "|", "three parts"),
+        ("rate more", "rate", "one of more, less, same is needed"),
+        (" per=flask/gevent", "", "one of more, less, same is needed, and per=SERVER"),
     ],
 )
 def test_a_claim_that_cannot_be_judged(page: Path, old: str, new: str, message: str) -> None:
-    page.write_text(CLAIMS.replace(old, new, 1))
+    page.write_text(CLAIMS.format("").replace(old, new, 1))
     with pytest.raises(UsageError, match=message):
         update(page)
 
@@ -124,7 +152,7 @@ def test_a_claim_that_cannot_be_judged(page: Path, old: str, new: str, message: 
     ("value", "text"),
     [
         (None, "–"),
-        (inf, "over the timeout"),
+        (math.inf, "over the timeout"),
         (0, "0"),
         (0.0004, "<0.001"),
         (0.0006, "0.001"),
@@ -144,8 +172,8 @@ def test_a_table_is_filled_in(page: Path) -> None:
     assert page.read_text().splitlines()[3:7] == [
         "| Server | Requests per second, requests/s | Failed requests, % |",
         "| --- | ---: | ---: |",
-        "| express/express | 4,059 (4,022 to 4,097) | 0 [0 to 0] |",
-        "| flask/gevent | 2,040 (2,021 to 2,059) | 0 [0 to 0] |",
+        "| express/express | 4,059 (4,011 to 4,109) | 0 [0 to 0] |",
+        "| flask/gevent | 2,040 (2,015 to 2,065) | 0 [0 to 0] |",
     ]
     assert check(page, strict=True) == []
 
@@ -218,22 +246,19 @@ def test_what_is_no_figure(page: Path, text: str) -> None:
 
 
 def test_the_claims_are_counted() -> None:
-    """The summary of docs/claims.md counts the verdicts in its tables."""
+    """The summary of docs/claims.md counts the answers in its tables."""
     text = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
-    claims = re.findall(
-        r"^\|.*?\| ([\d.]+) \| [\d.]+(?: \((.*) to (.*)\))? \| (.*) \|$", text, re.M
+    answers = Counter(
+        (direction.strip("*") or "not comparable", size)
+        for direction, size in re.findall(
+            r"^\|.*\| (?:yes|no: .*?) \| (.*?) ?\| (within|outside|) ?\|$", text, re.M
+        )
     )
-    verdicts = Counter(verdict.strip("*").partition(":")[0] for *_, verdict in claims)
-    told = dict(re.findall(r"^\| \**(.*?)\** \| (\d+) \|", text, re.M))
-    assert {verdict: str(count) for verdict, count in verdicts.items()} == told
-    unlike = Counter(
-        verdict.strip("*")
-        for then, low, high, verdict in claims
-        if not float(low or 0) <= float(then) <= float(high or inf)
-    )
-    for verdict in ("holds", "cannot be told"):
-        row = rf"^\| \**{verdict}\** \|.* {unlike[verdict]} of these exclude the published ratio"
-        assert re.search(row, text, re.M), f"{unlike[verdict]} of {verdict!r}"
+    told = re.findall(r"^\| \**([a-z ]*?)\** \| (\d+) \| (\d*) \|", text, re.M)
+    counted = Counter({name: int(count) for name, count, _ in told})
+    within = Counter({name: int(count) for name, _, count in told if count})
+    assert counted == Counter(direction for direction, _ in answers.elements())
+    assert within == Counter(name for name, size in answers.elements() if size == "within")
 
 
 def test_the_figures_in_the_repository_come_from_published_results() -> None:

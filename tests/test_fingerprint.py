@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.corpus import Exchange, Fingerprint, corpus
+from conformance.corpus import Exchange, corpus, fingerprint
 from conformance.http import Request, Response
 from conformance.run import CHECKS
 from harness.paths import ROOT
@@ -24,8 +24,9 @@ def fingerprint_of(folder: Path, fault: str) -> tuple[str, int]:
     (folder / "fault").write_text(fault)
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", str(CHECKS / "test_fingerprint.py"), "--quiet"),
-            *("--target", str(WRONG), "-p", "no:cacheprovider", "--capture=no"),
+            *(sys.executable, "-m", "pytest", str(CHECKS / "test_answers.py"), "--quiet"),
+            *("-k", "test_fingerprint", "--target", str(WRONG)),
+            *("-p", "no:cacheprovider", "--capture=no"),
         ],
         cwd=ROOT,
         env={**os.environ, "FAULT_FILE": str(folder / "fault")},
@@ -53,17 +54,10 @@ def sent(exchange: Exchange, expected: Expected) -> Response:
     return Response(request, "1.1", expected.status, headers, expected.body)
 
 
-def of(responses: list[tuple[Exchange, Response]]) -> str:
-    fingerprint = Fingerprint()
-    for exchange, response in responses:
-        fingerprint.add(exchange, response)
-    return fingerprint.hexdigest()
-
-
 def test_the_hash_covers_all_that_the_contract_defines() -> None:
     exchange = Exchange("sleep", "/sleep?ms=abc")
     expected = exchange.expected
-    bare = of([(exchange, sent(exchange, expected))])
+    bare = fingerprint([(exchange, sent(exchange, expected))])
     problem = expected.body.removesuffix(b"}")
     for body, same in (
         (problem + b',"detail":"ms: \\"abc\\" is no number"}', True),
@@ -72,16 +66,18 @@ def test_the_hash_covers_all_that_the_contract_defines() -> None:
         (b'{"more":"x",' + expected.body[1:], False),
         (expected.body.replace(b",", b", "), False),
     ):
-        other = of([(exchange, sent(exchange, Expected(400, expected.media_type, body)))])
+        other = fingerprint([(exchange, sent(exchange, Expected(400, expected.media_type, body)))])
         assert (other == bare) == same, body
     for media_type, same in (
         ("Application/Problem+JSON; charset=UTF-8", True),
         ("application/json", False),
         ("application/problem+json; charset=latin-1", False),
     ):
-        other = of([(exchange, sent(exchange, Expected(400, media_type, expected.body)))])
+        other = fingerprint([(exchange, sent(exchange, Expected(400, media_type, expected.body)))])
         assert (other == bare) == same, media_type
-    other = of([(exchange, sent(exchange, Expected(422, expected.media_type, expected.body)))])
+    other = fingerprint(
+        [(exchange, sent(exchange, Expected(422, expected.media_type, expected.body)))]
+    )
     assert other != bare
 
 

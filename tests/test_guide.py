@@ -8,8 +8,8 @@ from harness.paths import ROOT
 
 GUIDE = (ROOT / "docs" / "add-a-server.md").read_text()
 
+# A file of the server, after a line with its path
 FILE = re.compile(r"^`([^`\n]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-"""A file of the server, after a line with its path."""
 
 pytestmark = pytest.mark.quick
 

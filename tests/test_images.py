@@ -23,16 +23,17 @@ from bson import ObjectId
 from pymongo import MongoClient
 
 import spec
-from harness.catalog import Server, find_servers
+from harness.copies.new import copy_server
 from harness.errors import UsageError
-from harness.new import copy_server
 from harness.paths import TOOLS
-from harness.ports import accepts, free_port
-from harness.processes import spawn, stop, wait_until
-from harness.scratch import scratch
+from harness.servers.catalog import Server, find_servers
 from harness.services import backing_services
-from harness.toolchains import TOOLCHAINS, require
-from harness.wheel import install_wheel
+from harness.system.ports import accepts, free_port
+from harness.system.processes import spawn, stop, wait_until
+from harness.system.scratch import scratch
+from harness.toolchains.install import require
+from harness.toolchains.known import TOOLCHAINS
+from harness.toolchains.wheel import install_wheel
 from tests.tasks import descendants
 
 pytestmark = pytest.mark.timeout(900)

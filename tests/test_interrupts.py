@@ -16,10 +16,10 @@ import psutil
 import pytest
 
 from harness.paths import ROOT, RUN
-from harness.ports import free_port
-from harness.processes import wait_until
-from harness.programs import find_program
 from harness.services import backing_services
+from harness.system.ports import free_port
+from harness.system.processes import wait_until
+from harness.system.programs import find_program
 from tests.interrupted import GONE, Task, task
 
 pytestmark = pytest.mark.timeout(600)
@@ -56,6 +56,7 @@ run = ["sh", "-c", "trap 'touch asked' TERM; touch ready; while :; do sleep 0.1;
 """
 
 
+# Sends a second signal at each line of the handler of the first
 REENTERED = """
 import os, signal, sys, time
 from harness.task import reports_errors
@@ -85,7 +86,6 @@ for line in range(1, 16):
         main(line)
     print(line, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-"""Sends a second signal at each line of the handler of the first."""
 
 ENDLESS = """
 import os, signal, time
@@ -224,61 +224,42 @@ def test_a_teardown_that_does_not_end_is_given_up() -> None:
     assert time.monotonic() - began < 30
 
 
-def test_a_task_ends_with_a_just_that_is_killed_while_it_starts(tmp_path: Path) -> None:
-    with task("services", log=tmp_path / "log") as running:
-        running.wait_for(runs("-m harness services"))
-        running.root.kill()
-        running.require_gone()
+FIRST_INSTALLS = [
+    ("just", signal.SIGKILL),
+    ("packages", signal.SIGKILL),
+    *(("just", number) for number in SIGNALS),
+]
 
 
-@pytest.mark.parametrize("fetched", ["just", "packages"])
-def test_a_killed_first_install_leaves_nothing(fetched: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("fetched", "number"), FIRST_INSTALLS)
+def test_an_interrupted_first_install(fetched: str, number: signal.Signals, tmp_path: Path) -> None:
     """While pip fetches just and uv, or uv the project's own packages."""
     clone, programs = tmp_path / "clone", tmp_path / "clone" / ".tools" / "bin"
     programs.mkdir(parents=True)
     (clone / "requirements").mkdir()
     for name in ("just", "Justfile", "requirements/project.txt"):
         shutil.copy(ROOT / name, clone / name)
-    sleeps = f"#!/bin/sh\ncase $* in *install*|venv*) : > {clone}/asked; exec sleep 300; esac\n"
-    installed = {"just": ("sh", "dirname", "rm", "sleep", "true", "setpriv")}
-    for name in installed.get(fetched, ("just",)):
+    installed = ("sh", "dirname", "rm", "sleep", "true", "setpriv")
+    for name in installed if fetched == "just" else ("just",):
         (programs / name).symlink_to(find_program(name) or name)
     asked = programs / {"just": "python3", "packages": "uv"}[fetched]
-    asked.write_text(sleeps)
+    asked.write_text(
+        f"#!/bin/sh\ncase $* in *install*|venv*) : > {clone}/asked; exec sleep 300; esac\n"
+    )
     asked.chmod(0o755)
     env = {"PATH": str(programs)} if fetched == "just" else {}
-    for _ in range(2):
+    for _ in range(2):  # the second removes what the first has left
         with task("list", program=clone / "just", log=tmp_path / "log", env=env) as running:
             running.wait_for(lambda _: (clone / "asked").exists())
             running.look()
-            running.root.kill()
+            running.root.kill() if number == signal.SIGKILL else running.signal(number)
             running.require_gone()
+            if number != signal.SIGKILL:
+                assert running.process.returncode == 128 + number, running.output
         (clone / "asked").unlink()
-        if fetched == "just":  # pip's target, which the next task removes
+        if fetched == "just":  # pip's target
             assert not list(clone.glob(".tools.*"))
             (clone / f".tools.{running.process.pid}").mkdir()
-
-
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-def test_a_signal_ends_a_first_install(number: signal.Signals, tmp_path: Path) -> None:
-    """On a machine without just and uv, while pip fetches them."""
-    programs, clone = tmp_path / "bin", tmp_path / "clone"
-    programs.mkdir()
-    clone.mkdir()
-    shutil.copy(ROOT / "just", clone)
-    for name in ("dirname", "rm", "sleep"):
-        (programs / name).symlink_to(shutil.which(name) or name)
-    python = programs / "python3"
-    python.write_text('#!/bin/sh\n[ "$3" != install ] || { : > "$0.asked"; exec sleep 300; }\n')
-    python.chmod(0o755)
-    env = {"PATH": str(programs)}
-    with task("list", program=clone / "just", log=tmp_path / "log", env=env) as running:
-        running.wait_for(lambda _: (programs / "python3.asked").exists())
-        running.look()
-        running.signal(number)
-        running.require_gone()
-        assert running.process.returncode == 128 + number, running.output
-    assert [path.name for path in clone.iterdir()] == ["just"]
 
 
 def test_a_second_signal_ends_a_task_at_once(tmp_path: Path) -> None:
@@ -300,7 +281,7 @@ def test_a_second_signal_ends_a_task_at_once(tmp_path: Path) -> None:
         assert time.monotonic() - began < 1.5, "the second signal waits like the first"
 
 
-MODULES = {"serve": "harness", "conform": "conformance", "bench": "bench"}
+MODULES = {"serve": "harness", "conform": "conformance"}
 
 
 def killable(running: Task) -> dict[str, psutil.Process]:
@@ -321,8 +302,6 @@ def test_a_killed_process_leaves_nothing(tmp_path: Path) -> None:
     """The task goes on, or ends with one line; the next one starts as usual."""
     with ThreadPoolExecutor(len(MODULES)) as pool:
         list(pool.map(kill_each, MODULES, [tmp_path / name for name in MODULES]))
-    for draft in (ROOT / "results").glob(".text-*.new"):
-        draft.unlink()
 
 
 def kill_each(name: str, folder: Path) -> None:
@@ -342,7 +321,7 @@ def kill_each(name: str, folder: Path) -> None:
             goes_on = running.process.poll() is None
             if goes_on:
                 running.signal(signal.SIGTERM)
-            running.require_gone(drafts=False)  # SIGKILL leaves one that is being written
+            running.require_gone()
             assert "Traceback" not in running.output
             reported = "killed by SIGKILL" in running.output
             itself = sort.endswith(f"-m {MODULES[name]}") or "--justfile" in sort

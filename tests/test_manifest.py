@@ -2,18 +2,19 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog import (
+from harness.errors import UsageError
+from harness.servers.build import toolchain
+from harness.servers.catalog import (
     broken_manifests,
     find_servers,
     find_target,
     find_targets,
     require_all,
 )
-from harness.errors import UsageError
-from harness.manifest import load_manifest
-from harness.programs import parse_version
-from harness.toolchains import require
-from harness.versions import dependencies, runtime
+from harness.servers.manifest import load_manifest
+from harness.servers.versions import dependencies, runtime
+from harness.system.programs import parse_version
+from harness.toolchains.install import require
 
 pytestmark = pytest.mark.quick
 
@@ -65,6 +66,10 @@ def test_a_good_manifest(tmp_path: Path) -> None:
         ('model = "threads"', 'model = "magic"', "deployment.0.model"),
         ('run = ["server", "--port", "{port}"]', 'run = "server --port 1"', "deployment.0.run"),
         ('run = ["server", "--port", "{port}"]', "run = []", "deployment.0.run"),
+        ("{port}", "{prot}", "deployment.0: run: {prot} is none of {host}, {port}, {workers}"),
+        ("{port}", "{config}", "{config} is none of"),
+        ("{port}", "{port", "deployment.0"),
+        ('name = "second"', 'name = "Second one"', "words joined by -"),
         ('name = "second"', 'name = "first"', "first"),
         ("concurrent = false", 'concurrent = "no"', "deployment.1.concurrent"),
         ("concurrent = false", "concurent = false", "deployment.1.concurent"),
@@ -133,17 +138,6 @@ def test_a_broken_manifest_affects_only_its_own_server(tmp_path: Path) -> None:
     require_all(("example",), tmp_path)
 
 
-def test_a_task_for_one_server_refuses_all(tmp_path: Path) -> None:
-    write(tmp_path, GOOD)
-    with pytest.raises(UsageError, match="give one server"):
-        find_target("all", tmp_path)
-
-
-def test_an_address_without_its_scheme_has_a_hint(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"did you mean http://127\.0\.0\.1:8000\?"):
-        find_targets(("127.0.0.1:8000",), tmp_path)
-
-
 def test_a_server_in_any_language_describes_its_own_prerequisites(tmp_path: Path) -> None:
     needs = """needs = [
         {name = "a shell", check = ["sh", "-c", "echo version 5.6"], install = "apt install dash"},
@@ -153,9 +147,9 @@ def test_a_server_in_any_language_describes_its_own_prerequisites(tmp_path: Path
     text = GOOD.replace('language = "python"', 'language = "cobol"')
     manifest = load_manifest(write(tmp_path, text.replace("[build]", f"{needs}\n[build]")))
     shell, cobol = manifest.needs
-    require([shell])
+    require([toolchain(shell)])
     with pytest.raises(UsageError, match="Cobol is missing: apt install gnucobol"):
-        require([cobol])
+        require([toolchain(cobol)])
     server = find_target("example", tmp_path).server
     assert runtime(server) == {"a shell": "5.6"}
     assert dependencies(server) == {}

@@ -11,14 +11,12 @@ import pytest
 import yaml
 
 import spec
-from harness.paths import ROOT
 from tests import npm
 
 pytestmark = pytest.mark.timeout(600)
 
 HERE = Path(__file__).parent / "openapi"
 MODULES = HERE / "node_modules"
-STAMP = MODULES / ".installed-from"
 
 QUIET = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
 
@@ -42,10 +40,7 @@ def redocly(document: Path, _: Path) -> str:
     )
     totals = json.loads(done.stdout)["totals"]
     assert set(totals) == {"errors", "warnings", "ignored"}
-    if any(totals.values()):
-        return done.stdout
-    assert done.returncode == 0, done.stderr
-    return ""
+    return done.stdout if any(totals.values()) else ""
 
 
 def spectral(document: Path, _: Path) -> str:
@@ -64,25 +59,11 @@ def client(document: Path, folder: Path) -> str:
     for name in ("client.ts", "tsconfig.json", "package.json"):
         shutil.copy(HERE / name, folder)
     (folder / "node_modules").symlink_to(MODULES)
-    types = folder / "contract.d.ts"
-    made = run(MODULES / ".bin" / "openapi-typescript", document, "-o", types)
+    made = run(MODULES / ".bin" / "openapi-typescript", document, "-o", folder / "contract.d.ts")
     assert made.returncode == 0, made.stdout + made.stderr
     done = run(MODULES / ".bin" / "tsc", cwd=folder)
     assert (done.returncode == 0) == (not done.stdout), done.stderr
     return done.stdout
-
-
-Tool = Callable[[Path, Path], str]
-TOOLS: list[Tool] = [redocly, spectral, client]
-
-
-def named(value: object) -> str:
-    return str(getattr(value, "__name__", value))
-
-
-@pytest.mark.parametrize("tool", TOOLS, ids=named)
-def test_there_are_no_errors(tool: Tool, tmp_path: Path) -> None:
-    assert tool(spec.OPENAPI, tmp_path) == ""
 
 
 def without_security(document: Document) -> None:
@@ -94,18 +75,12 @@ def with_an_example_that_is_none(document: Document) -> None:
     media["example"] = {"slept_ms": "ten"}
 
 
-def without_a_description(document: Document) -> None:
-    del document["paths"]["/sleep"]["get"]["description"]
-
-
-def without_a_property(document: Document) -> None:
-    result = document["components"]["schemas"]["SlowResult"]
-    del result["properties"]["token"]
-    result["required"].remove("token")
-
-
 def with_an_optional_property(document: Document) -> None:
     document["components"]["schemas"]["SlowResult"]["required"].remove("token")
+
+
+def without_a_problem(document: Document) -> None:
+    del document["components"]["schemas"]["Problem"]["properties"]["status"]
 
 
 @pytest.mark.parametrize(
@@ -113,16 +88,20 @@ def with_an_optional_property(document: Document) -> None:
     [
         (redocly, without_security, "security-defined"),
         (redocly, with_an_example_that_is_none, "no-invalid-media-type-examples"),
-        (spectral, without_a_description, "operation-description"),
         (spectral, with_an_example_that_is_none, "oas3-valid-media-example"),
-        (client, without_a_property, "'token'"),
         (client, with_an_optional_property, "Unused '@ts-expect-error'"),
+        (client, without_a_problem, "'status'"),
     ],
-    ids=named,
+    ids=lambda value: getattr(value, "__name__", value),
 )
-def test_errors_are_found(
-    tool: Tool, breaks: Callable[[Document], None], words: str, tmp_path: Path
+def test_errors_are_found_and_there_are_none(
+    tool: Callable[[Path, Path], str],
+    breaks: Callable[[Document], None],
+    words: str,
+    tmp_path: Path,
 ) -> None:
+    (tmp_path / "as-it-is").mkdir()
+    assert tool(spec.OPENAPI, tmp_path / "as-it-is") == ""
     document = yaml.safe_load(spec.OPENAPI.read_text(encoding="utf-8"))
     breaks(document)
     broken = tmp_path / "openapi.yaml"
@@ -134,8 +113,3 @@ def test_the_lock_names_no_registry() -> None:
     packages = json.loads((HERE / "package-lock.json").read_text())["packages"]
     assert len(packages) > 1
     assert not any("resolved" in package for package in packages.values())
-
-
-def test_installed_packages_are_not_committed() -> None:
-    done = subprocess.run(["git", "check-ignore", "--quiet", str(STAMP)], cwd=ROOT, check=False)
-    assert done.returncode == 0

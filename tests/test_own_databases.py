@@ -1,12 +1,10 @@
 """The user's own databases: filled, served from and tested with the options of their URLs."""
 
-import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,24 +15,16 @@ import pytest
 from pymongo.collection import Collection
 
 import spec
+from conformance import address
 from conformance.address import Address, with_database
-from harness.catalog import find_target
 from harness.errors import UsageError
-from harness.ports import free_port
-from harness.server import running as serving
+from harness.servers.catalog import find_target
+from harness.servers.running import running as serving
 from harness.services import documents, tables
 from harness.services.fixtures import clear, fill
 from harness.services.postgresql import PostgreSQL
-from harness.toolchains import require
-from tests.databases import (
-    Certificates,
-    OwnMongoDB,
-    TlsPostgreSQL,
-    initiate,
-    replica_set,
-    running,
-    tls_mongodb,
-)
+from harness.system.ports import free_port
+from tests.databases import OwnMongoDB, OwnPostgreSQL, running
 from tests.tasks import call, run
 
 pytestmark = pytest.mark.timeout(300)
@@ -43,86 +33,29 @@ ENDPOINTS = ("/mongo", "/gridfs/photo.jpg", "/agents")
 NOWHERE = "mongodb://127.0.0.1:9/theirs"
 
 
-@dataclass(frozen=True)
-class Databases:
-    """Their URLs, and settings that make drivers without an option trust the authority."""
-
-    urls: dict[str, str]
-    trust: dict[str, str]
-
-
 @pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    """A folder that PostgreSQL's user can access."""
+def urls() -> Iterator[dict[str, str]]:
+    """Both databases, in a folder that PostgreSQL's user can access."""
     home = PostgreSQL().home
     home.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix="own-databases-", dir=home) as name:
-        Path(name).chmod(0o711)
-        yield Path(name)
-
-
-@pytest.fixture(scope="module")
-def certificates(folder: Path) -> Certificates:
-    return Certificates(folder)
-
-
-@pytest.fixture(scope="module")
-def database_url(folder: Path, certificates: Certificates) -> Iterator[str]:
-    """PostgreSQL with TLS, a password and a database with another name."""
-    (folder / "postgresql").mkdir()
-    database = TlsPostgreSQL(folder / "postgresql", certificates)
-    with running(database) as port:
-        address = database.make_owner(port)
-        yield f"postgres://{address}?sslmode=require&sslrootcert={certificates.authority}"
-
-
-@pytest.fixture(scope="module", params=["users", "replica set", "TLS"])
-def databases(
-    request: pytest.FixtureRequest, folder: Path, certificates: Certificates, database_url: str
-) -> Iterator[Databases]:
-    """PostgreSQL, and MongoDB of each kind."""
     with ExitStack() as held:
-        place = Path(held.enter_context(TemporaryDirectory(dir=folder)))
-        trust = {}
-        match request.param:
-            case "users":
-                mongodb: OwnMongoDB = OwnMongoDB(place)
-            case "replica set":
-                mongodb = replica_set(place)
-            case _:
-                mongodb = tls_mongodb(place, certificates)
-                trust = _trust(place, certificates)
-        port = held.enter_context(running(mongodb))
-        url = mongodb.url(port)
-        if request.param == "users":
-            url = mongodb.make_owner(port)
-        elif request.param == "replica set":
-            initiate(port)
-        yield Databases({"MONGODB_URL": url, "DATABASE_URL": database_url}, trust)
+        folder = Path(held.enter_context(TemporaryDirectory(prefix="own-", dir=home)))
+        folder.chmod(0o711)
+        (folder / "postgresql").mkdir()
+        mongodb, postgresql = OwnMongoDB(folder), OwnPostgreSQL(folder / "postgresql")
+        mongodb_url = mongodb.make_owner(held.enter_context(running(mongodb)))
+        database_url = postgresql.make_owner(held.enter_context(running(postgresql)))
+        yield {"MONGODB_URL": mongodb_url, "DATABASE_URL": database_url}
 
 
-@pytest.fixture(scope="module")
-def mongodb_url(folder: Path) -> Iterator[str]:
-    with TemporaryDirectory(dir=folder) as place:
-        mongodb = OwnMongoDB(Path(place))
-        with running(mongodb) as port:
-            yield mongodb.make_owner(port)
+@pytest.fixture
+def mongodb_url(urls: dict[str, str]) -> str:
+    return urls["MONGODB_URL"]
 
 
-def _trust(folder: Path, certificates: Certificates) -> dict[str, str]:
-    require(["jdk"])
-    store = folder / "authority.jks"
-    subprocess.run(
-        [
-            *("keytool", "-importcert", "-noprompt", "-alias", "authority"),
-            *("-file", str(certificates.authority), "-keystore", str(store)),
-            *("-storepass", "password"),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    java = f"-Djavax.net.ssl.trustStore={store} -Djavax.net.ssl.trustStorePassword=password"
-    return {"SSL_CERT_FILE": str(certificates.authority), "JAVA_OPTS": java}
+@pytest.fixture
+def database_url(urls: dict[str, str]) -> str:
+    return urls["DATABASE_URL"]
 
 
 def _statuses(name: str, settings: dict[str, str], *paths: str) -> dict[str, int]:
@@ -145,14 +78,14 @@ def _status(url: str) -> int:
         return error.code
 
 
-def test_each_language_is_served_from_them(databases: Databases) -> None:
+def test_each_language_is_served_from_them(urls: dict[str, str]) -> None:
     """And the suite passes beside them: through its proxies, outages and other databases too."""
     words = ("-k", "mongo or gridfs or agents or availability or faults")
-    fill(databases.urls)
+    fill(urls)
     with ThreadPoolExecutor(3) as pool:
-        proof = pool.submit(run, "conform", "aiohttp/aiohttp", *words, env=databases.urls)
+        proof = pool.submit(run, "conform", "aiohttp/aiohttp", *words, env=urls)
         serving = {
-            name: pool.submit(_statuses, name, databases.urls | databases.trust, *ENDPOINTS)
+            name: pool.submit(_statuses, name, urls, *ENDPOINTS)
             for name in ("play", "aiohttp", "express", "eventmachine")
         }
         served = {name: one.result() for name, one in serving.items()}
@@ -165,7 +98,7 @@ def test_each_language_is_served_from_them(databases: Databases) -> None:
 @pytest.mark.parametrize("name", ["django", "eventlet", "flask"])
 def test_each_other_driver_takes_the_options_of_postgresql(name: str, database_url: str) -> None:
     fill({"DATABASE_URL": database_url})
-    settings = {"DATABASE_URL": f"{database_url}&connect_timeout=3", "MONGODB_URL": NOWHERE}
+    settings = {"DATABASE_URL": f"{database_url}?connect_timeout=3", "MONGODB_URL": NOWHERE}
     assert _statuses(name, settings, "/agents") == {"/agents": 200}
 
 
@@ -179,8 +112,9 @@ def _index_again(articles: Collection[dict[str, Any]]) -> None:
     articles.create_index("slug")
 
 
-def test_differences_from_the_fixtures_are_undone(database_url: str, mongodb_url: str) -> None:
-    urls = {"MONGODB_URL": mongodb_url, "DATABASE_URL": database_url}
+def test_differences_from_the_fixtures_are_undone(
+    urls: dict[str, str], database_url: str, mongodb_url: str
+) -> None:
     fill(urls)
     with (
         pymongo.MongoClient[Any](mongodb_url) as client,
@@ -215,8 +149,9 @@ def test_differences_from_the_fixtures_are_undone(database_url: str, mongodb_url
             assert not tables.fill(database_url)
 
 
-def test_data_of_others_is_refused_and_kept(database_url: str, mongodb_url: str) -> None:
-    urls = {"MONGODB_URL": mongodb_url, "DATABASE_URL": database_url}
+def test_data_of_others_is_refused_and_kept(
+    urls: dict[str, str], database_url: str, mongodb_url: str
+) -> None:
     clear(urls)
     with pymongo.MongoClient[Any](mongodb_url) as client:
         client.get_default_database().articles.insert_one({"title": "theirs"})
@@ -255,8 +190,20 @@ def test_another_database_of_a_url(url: str, expected: str) -> None:
 
 
 def test_a_url_through_a_proxy() -> None:
-    direct = (("replicaSet", None), ("directConnection", "true"))
-    url = "mongodb://u:p%40@h,i:2/mine?w=1&replicaset=rs0"
-    through = Address(url, "h", 1, direct).through(9)
-    assert through == "mongodb://u:p%40@127.0.0.1:9/mine?w=1&directConnection=true"
-    assert Address("postgresql:///x", "h", 1).through(9) == "postgresql://127.0.0.1:9/x"
+    url = "mongodb://u:p%40@h:2/mine?w=1"
+    assert address.mongodb(url) == Address(url, "h", 2)
+    assert address.mongodb(url).through(9) == "mongodb://u:p%40@127.0.0.1:9/mine?w=1"
+    assert address.postgresql("postgresql://h/x").through(9) == "postgresql://127.0.0.1:9/x"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("mongodb://h,i:2/mine", "mongodb://h/mine?replicaSet=rs0", "mongodb://h/mine?tls=true"),
+        *("postgresql:///mine?host=/tmp", "postgresql://h,i/mine", "postgresql:///mine"),
+    ],
+)
+def test_a_database_that_no_proxy_can_be_put_before(url: str) -> None:
+    find = address.mongodb if url.startswith("mongodb") else address.postgresql
+    with pytest.raises(UsageError, match="give the URL of one host"):
+        find(url)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bench.histogram import Histogram, merged
-from bench.result import Latency
+from bench.records.histogram import Histogram, merged
+from bench.records.measurement import Latency
 
 pytestmark = pytest.mark.quick
 

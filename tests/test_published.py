@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from bench.report.behaviours import behaviours_page
-from bench.result import read
+from bench.records.store import read
+from bench.report.folder import behaviours_page
 from harness.paths import ROOT
 from tests.browser import Opened
 from upkeep.reference import REFERENCE

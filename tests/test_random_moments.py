@@ -10,11 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.locks import is_locked
 from harness.paths import RUN
-from harness.ports import free_port
-from harness.processes import wait_until
 from harness.services import KINDS
+from harness.services.lease import LOCK
+from harness.system.locks import is_locked
+from harness.system.ports import free_port
+from harness.system.processes import wait_until
 from tests.interrupted import GONE, Task, task
 
 TASKS = {
@@ -23,8 +24,7 @@ TASKS = {
     "bench": ("bench", "text", "--quick", "--repeats", "9", "nginx"),
     "services": ("services",),
 }
-LATEST = 8.0
-"""Seconds after the start; half of all moments are in the first quarter."""
+LATEST = 8.0  # Seconds after the start; half of all moments are in the first quarter
 ENDS = {
     "SIGTERM": signal.SIGTERM,
     "SIGINT": signal.SIGINT,
@@ -72,10 +72,6 @@ def deliver(end: str, running: Task) -> None:
 
 def remains(running: Task) -> list[str]:
     """What the task has left behind: processes, services and temporary folders."""
-    held = [
-        str(RUN / kind.name / lock)
-        for kind in KINDS
-        for lock in ("lock", "alive")
-        if is_locked(RUN / kind.name / lock)
-    ]
+    locks = [LOCK, *(RUN / kind.name / "alive" for kind in KINDS)]
+    held = [str(lock) for lock in locks if is_locked(lock)]
     return [*running.left(), *held, *map(str, RUN.glob("*/run-*"))]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from conformance import records
-from harness.catalog import find_target, find_targets
-from harness.versions import packages
+from harness.servers.catalog import find_target, find_targets
+from harness.servers.versions import packages
 
 pytestmark = pytest.mark.quick
 

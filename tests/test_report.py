@@ -8,18 +8,20 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench import result
-from bench.figures import rows_of
-from bench.report import files
+from bench.analysis.figures import rows_of
+from bench.records import store
+from bench.records.result import Failure, Run
+from bench.records.store import read, write
+from bench.records.warning import Warning
+from bench.report import folder
 from bench.report.cli import main
 from bench.report.code import Code
 from bench.report.distribution import NINES, by_percentile
-from bench.report.files import write_report
+from bench.report.folder import write_report
 from bench.report.overview import tables_of
-from bench.report.page import overview_page
 from bench.report.picture import draw_overview
+from bench.report.rendering import overview_page
 from bench.report.section import sections_of
-from bench.result import Failure, Run, read, write
 from harness.errors import UsageError
 from harness.paths import ROOT
 from tests.runs import MACHINE, SERVERS, a_run
@@ -33,35 +35,28 @@ def short(name: str = "text", **given: object) -> Run:
     return a_run(name, levels=(10,), cases=("1 worker",), **given)  # type: ignore[arg-type]
 
 
-def test_charts_and_data_are_files_too(tmp_path: Path) -> None:
+def test_the_data_are_files_too(tmp_path: Path) -> None:
     runs = [a_run(), short("search", model="capacity")]
     folder = write_report(runs, tmp_path / "report").parent
     data = folder / "data"
     assert {path.name for path in folder.iterdir()} == {
         *("index.html", "text.html", "search.html", "behaviours.html", "data")
     }
-    names = {path.stem for path in data.glob("*.svg")}
-    curves = {f"text-{name}-levels" for name in ("rate", "p99", "failed", "cpu", "peak")}
-    cases = {f"text-{name}-cases" for name in ("rate", "p99", "cpu", "peak")}
-    bars = {f"{section}-{name}-bars" for section in ("text", "search") for name in ("rate", "cpu")}
-    times = {"text-percentiles-percentiles", "search-percentiles-percentiles", "search-steps-steps"}
-    assert names == curves | cases | bars | times | {"overview"}
-    assert not list(data.glob("*.png"))
-    for name in ("text-rate-bars", "search-steps-steps", "overview"):
-        assert all(target in (data / f"{name}.svg").read_text() for target in SERVERS)
+    assert {path.name for path in data.iterdir()} == {
+        *("text.json", "text.csv", "search.json", "search.csv", "overview.svg", "vega.js")
+    }
+    assert all(target in (data / "overview.svg").read_text() for target in SERVERS)
     assert read(data / "text.json") == runs[0]
     lines = list(csv.DictReader((data / "text.csv").read_text().splitlines()))
     assert len(lines) == len(runs[0].measurements)
     assert float(lines[0]["latency_p99"]) == pytest.approx(10 / runs[0].measurements[0].rate * 1e3)
-    assert lines[3]["warnings"] == ""
+    assert (lines[3]["warnings"], lines[-1]["warnings"]) == ("", "")
+    assert {line["warnings"] for line in lines} == {"", "busy"}
 
 
 def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
-    one, other = (write_report([short()], tmp_path / name, png=True).parent for name in "ab")
+    one, other = (write_report([short()], tmp_path / name).parent for name in "ab")
     assert _contents(one) == _contents(other)
-    images = {path.stem: path.read_bytes() for path in (one / "data").glob("*.png")}
-    assert set(images) == {path.stem for path in (one / "data").glob("*.svg")}
-    assert all(image.startswith(b"\x89PNG") for image in images.values())
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
@@ -82,7 +77,7 @@ def test_an_earlier_report_is_replaced_as_a_whole_beside_other_files(
         raise OSError("no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files, "as_csv", fail)
+        patched.setattr(folder, "as_csv", fail)
         with pytest.raises(OSError, match="no space"):
             write_report([short("json")], tmp_path)
     assert _contents(tmp_path) == before
@@ -105,7 +100,7 @@ def test_files_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
 def test_without_names_it_shows_the_newest_complete_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(result, "RESULTS", tmp_path)
+    monkeypatch.setattr(store, "RESULTS", tmp_path)
     nothing = CliRunner().invoke(main)
     assert nothing.exit_code == 2
     assert "just bench" in nothing.output
@@ -182,13 +177,20 @@ def test_a_machine_with_more_workloads_of_all_servers_comes_first() -> None:
     assert "The one workload" not in drawn
 
 
-def test_machines_that_differ_by_their_kernel_have_headings_that_differ() -> None:
-    newer = MACHINE.model_copy(update={"kernel": "6.2"})
-    first, second = tables_of(sections_of([short(), short(machine=newer)]))
-    assert (first.heading, second.heading) == (
-        "2 cores, a CPU, Debian, kernel 6.1",
-        "2 cores, a CPU, Debian, kernel 6.2",
+def test_results_of_one_kind_of_machine_stand_in_one_table() -> None:
+    restarted = MACHINE.model_copy(
+        update={"kernel": "6.2", "boot": "another", "memory": 8_000_100_000}
     )
+    patched = MACHINE.model_copy(update={"microcode": "0x2"})
+    sections = sections_of([short(), short(machine=restarted), short(machine=patched)])
+    assert [section.heading for section in sections] == [
+        "2 cores, a CPU, 7 GiB, Debian, kernel 6.1",
+        "2 cores, a CPU, 7 GiB, Debian, kernel 6.2",
+        "2 cores, a CPU, microcode 0x2, 7 GiB, Debian, kernel 6.1",
+    ]
+    first, second = tables_of(sections)
+    assert (first.heading, len(first.columns)) == ("2 cores, a CPU, 7 GiB", 2)
+    assert second.heading == "2 cores, a CPU, microcode 0x2, 7 GiB"
 
 
 def test_a_wide_interval_is_not_a_tie() -> None:
@@ -206,6 +208,17 @@ def test_a_wide_interval_is_not_a_tie() -> None:
     marks = {one["target"]: one["standing"] for one in values}
     assert marks["flask/gunicorn"] == "noisy"
     assert 'class="share noisy"' in overview_page([table], "behaviours.html")
+
+
+def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
+    run = short()
+    for one in run.measurements:
+        if one.target == "express/express":
+            one.warnings = [Warning(kind="overload", values={"share": 0.95})]
+    (table,) = tables_of(sections_of([run]))
+    (column,) = table.columns
+    assert (column.value("express/express"), column.best) == (None, "tornado/tornado")
+    assert "not ranked</a>" in overview_page([table], "behaviours.html")
 
 
 def test_one_repeat_ranks_no_server() -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, expect
 
-from bench.report.files import write_report
-from bench.result import Failure
+from bench.records.result import Failure
+from bench.records.warning import Warning
+from bench.report.folder import write_report
 from tests.browser import Opened
-from tests.runs import BUSY, MACHINE, SERVERS, a_run
+from tests.runs import MACHINE, SERVERS, a_run
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -121,6 +122,8 @@ def test_the_address_keeps_the_view(overview: Opened) -> None:
 def test_every_server_is_in_every_chart(opened: Opened) -> None:
     opened.draw_all()
     assert opened.shown("text") == BY_RATE
+    letters = opened.section().locator("tbody:visible tr:first-child td:nth-child(3)")
+    assert letters.all_text_contents() == ["", "A", "A", ""]
     kinds = {"rate": "bars", "cpu": "bars", "percentiles": "percentiles", "p99": "levels"}
     for name, kind in [*kinds.items(), ("p99", "cases")]:
         svg = opened.chart(name, kind).locator("svg")
@@ -145,74 +148,58 @@ def test_a_search_for_the_capacity(chromium: Browser, report: Path) -> None:
         expect(heads.get_by_role("button", name="Latency, ms: p99", exact=True)).to_be_visible()
 
 
-def test_filters(opened: Opened) -> None:
-    page = opened.page
-    chart = opened.chart("rate").locator("svg")
+def test_servers_levels_and_cases_are_chosen(opened: Opened) -> None:
+    page, section = opened.page, opened.section()
+    bars = opened.chart("rate").locator("svg")
     curves = opened.chart("rate", "levels").locator("svg")
     expect(page.get_by_role("status")).to_have_text("4 of 4 servers shown")
-    page.get_by_role("checkbox", name="node").uncheck()
-    page.get_by_role("checkbox", name="greenlets").uncheck()
+    expect(section.locator("caption")).to_contain_text("10 connections, 1 worker")
+    for name in ("node", "greenlets"):
+        page.get_by_role("checkbox", name=name).uncheck()
     assert opened.shown() == ["tornado/tornado", "flask/gunicorn"]
     expect(page.get_by_role("status")).to_have_text("2 of 4 servers shown")
-    for svg in (chart, curves):
+    for svg in (bars, curves):
         expect(svg).not_to_contain_text("express/express")
-        expect(svg).not_to_contain_text("flask/gevent")
         expect(svg).to_contain_text("flask/gunicorn")
-    page.get_by_role("checkbox", name="python").uncheck()
-    assert opened.shown() == []
-    page.get_by_role("checkbox", name="node").check()
-    expect(chart).to_contain_text("express/express")
-
-
-def test_level_and_case_are_chosen(opened: Opened) -> None:
-    section = opened.section()
-    caption = section.locator("caption")
-    expect(caption).to_contain_text("10 connections, 1 worker")
+    for name in ("node", "greenlets"):
+        page.get_by_role("checkbox", name=name).check()
     section.get_by_role("combobox", name="Case").select_option("2 workers")
     assert opened.shown() == ["express/express", "flask/gevent", "flask/gunicorn"]
     section.get_by_role("combobox", name="Load").select_option("200 connections")
-    expect(caption).to_contain_text("200 connections, 2 workers")
-    expect(opened.chart("rate").locator("figcaption")).to_contain_text("200 connections, 2 workers")
-    expect(section.locator("tbody:visible", has_text="tornado/tornado")).to_contain_text(
-        "1 of 3 repeats"
-    )
+    for place in (section.locator("caption"), opened.chart("rate").locator("figcaption")):
+        expect(place).to_contain_text("200 connections, 2 workers")
+    once = section.locator("tbody:visible", has_text="tornado/tornado")
+    expect(once).to_contain_text("1 of 3 repeats")
     slow = section.locator("tbody:visible", has_text="flask/gunicorn")
-    expect(slow).to_contain_text("7 timeout")
-    expect(slow).to_contain_text("2 read")
+    expect(slow).to_contain_text("2 read, 7 timeout")
 
 
 def test_sorting_by_keyboard(opened: Opened) -> None:
     table = opened.section().locator("table")
-
-    def sort_by(name: str) -> Locator:
+    for name, order, servers in (
+        ("Server", "ascending", sorted(BY_RATE)),
+        ("Server", "descending", sorted(BY_RATE, reverse=True)),
+        ("CPU µs per request: server", "ascending", BY_RATE),
+        ("Requests per second: rate, 95% interval", "descending", BY_RATE),
+    ):
         button = table.get_by_role("button", name=name, exact=True)
         button.focus()
-        outline = button.evaluate("node => getComputedStyle(node).outlineStyle")
+        assert button.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
         opened.page.keyboard.press("Enter")
-        assert outline == "solid"
-        return button.locator("..")
-
-    assert opened.shown() == BY_RATE
-    expect(sort_by("Server")).to_have_attribute("aria-sort", "ascending")
-    assert opened.shown() == sorted(BY_RATE)
-    expect(sort_by("Server")).to_have_attribute("aria-sort", "descending")
-    assert opened.shown() == sorted(BY_RATE, reverse=True)
-    expect(sort_by("CPU µs per request: server")).to_have_attribute("aria-sort", "ascending")
-    assert opened.shown() == BY_RATE
-    expect(table.locator("[aria-sort]:not([aria-sort=none])")).to_have_count(1)
-    expect(sort_by("Requests per second: rate, 95% interval")).to_have_attribute(
-        "aria-sort", "descending"
-    )
-    assert opened.shown() == BY_RATE
+        expect(button.locator("..")).to_have_attribute("aria-sort", order)
+        expect(table.locator("[aria-sort]:not([aria-sort=none])")).to_have_count(1)
+        assert opened.shown() == servers
 
 
 def test_warnings_and_failures_are_visible(opened: Opened) -> None:
     warned = opened.section().locator("tbody:visible", has_text="flask/gevent")
     expect(warned.locator(".warnings")).to_be_visible()
-    expect(warned).to_contain_text(f"{BUSY.format('11–13')} (repeats 1, 2 and 3)")
+    text = "the machine was busy: other programs used 11–13% of it (repeats 1, 2 and 3)"
+    expect(warned).to_contain_text(f"spoils: {text}")
+    expect(opened.section().locator(".notice")).to_contain_text("measurements are spoiled: busy (")
     expect(opened.chart("rate").locator("svg")).to_contain_text("⚠")
     section = opened.section()
-    expect(section.get_by_text("2 turns gave no figure")).to_be_visible()
+    expect(section.get_by_text("2 trials gave no figure")).to_be_visible()
     expect(section.locator(".failures li")).to_contain_text(
         "tornado/tornado: it did not start (10 connections, 2 workers, repeat 1; "
         "200 connections, 2 workers, repeat 1)"
@@ -224,16 +211,13 @@ def test_each_machine_has_a_section_with_its_caveats(chromium: Browser, report: 
         first, second = opened.section("json"), opened.section("json-again")
         expect(first.locator(".notice")).to_contain_text("Measured once")
         expect(first.locator(".notice")).to_contain_text("Not complete")
-        expect(first.locator("h2")).to_have_text("2 cores, a CPU, Debian, kernel 6.1")
-        expect(second.locator("h2")).to_have_text("16 cores, another CPU, Debian, kernel 6.1")
+        expect(first.locator("h2")).to_have_text("2 cores, a CPU, 7 GiB, Debian, kernel 6.1")
+        expect(second.locator("h2")).to_have_text(
+            "16 cores, another CPU, 7 GiB, Debian, kernel 6.1"
+        )
         assert opened.shown("json") == opened.shown("json-again") == BY_RATE
         dots = opened.chart("rate", section="json").locator(".mark-symbol path")
         expect(dots).to_have_count(len(SERVERS))
-
-
-def test_ties_are_shown(opened: Opened) -> None:
-    letters = opened.section().locator("tbody:visible tr:first-child td:nth-child(3)")
-    assert letters.all_text_contents() == ["", "A", "A", ""]
 
 
 def test_settings_are_linked(opened: Opened) -> None:
@@ -279,7 +263,7 @@ def test_a_screen_reader_can_read_it(chromium: Browser, report: Path, name: str)
 
 
 @pytest.mark.parametrize(("scheme", "name"), [("light", "text.html"), ("dark", "search.html")])
-def test_on_a_phone_in_light_and_dark(
+def test_on_a_phone_in_light_and_dark_and_printed(
     chromium: Browser, report: Path, scheme: str, name: str
 ) -> None:
     opened = Opened(chromium, report / name, width=360, scheme=scheme)
@@ -290,16 +274,14 @@ def test_on_a_phone_in_light_and_dark(
     label = page.locator("figure svg text", has_text="flask/gevent").first
     ink = label.evaluate("node => getComputedStyle(node).fill")
     assert (_light(ground), _light(ink)) == ((True, False) if scheme == "light" else (False, True))
+    page.emulate_media(media="print")
+    expect(page.locator("#filters")).to_be_hidden()
+    expect(page.locator(".chart svg")).to_have_count(page.locator(".chart").count())
+    page.emulate_media(media="screen")
     page.goto((report / "index.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     assert opened.wrong == []
     opened.context.close()
-
-
-def test_it_prints_with_its_charts(opened: Opened) -> None:
-    opened.page.emulate_media(media="print")
-    expect(opened.page.locator("#filters")).to_be_hidden()
-    expect(opened.page.locator(".chart svg")).to_have_count(opened.page.locator(".chart").count())
 
 
 def _light(color: str) -> bool:
@@ -316,7 +298,8 @@ def test_no_script_in_a_result_is_run(chromium: Browser, tmp_path: Path) -> None
     run.workload = run.workload.model_copy(update={"title": NASTY, "about": NASTY})
     run.workload_name = f"../{NASTY}"
     run.id = run.project = run.machine.cpu = NASTY
-    run.measurements[0].warnings = [NASTY, "</script><script>window.hacked = 1</script>"]
+    values: dict[str, float | str] = {"source": f"</script>{NASTY}", "counted": 1.0, "least": 1.0}
+    run.measurements[0].warnings = [Warning(kind="other-clients", values=values)]
     for server in run.servers.values():
         server.title = server.folder = server.framework = server.run[0] = NASTY
         server.homepage = "javascript:window.hacked = 1"

@@ -1,14 +1,20 @@
 """The shared databases and upstream: private, on stable ports, and restarted when they end."""
 
+import json
 import os
 import resource
 import signal
 import socket
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client
 from pathlib import Path
-from typing import Any, ClassVar
+from subprocess import PIPE, Popen
+from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -17,17 +23,28 @@ import pymongo
 import pytest
 from pymongo.errors import OperationFailure
 
+from conformance.subject import is_alive
 from harness.errors import TaskError, UsageError
-from harness.locks import is_locked
 from harness.paths import ROOT, RUN
-from harness.ports import free_port, is_free
-from harness.processes import stop, wait_until
-from harness.services import KINDS, Services, backing_services, documents, keeper, tables
-from harness.services.private import own_folder
-from harness.services.service import Service
+from harness.services import (
+    KINDS,
+    Services,
+    backing_services,
+    documents,
+    lease,
+    postgresql,
+    process,
+    tables,
+)
+from harness.services.lease import ADDRESS, LOCK
+from harness.services.postgresql import PostgreSQL, own_folder
 from harness.services.upstream import Upstream
-from tests.databases import OwnMongoDB, running
-from tests.tasks import is_alive, listeners, run, started
+from harness.system.locks import is_locked
+from harness.system.ports import free_port, is_free
+from harness.system.processes import wait_until
+from tests.databases import OwnMongoDB
+from tests.databases import running as running_database
+from tests.tasks import listeners, run, started
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -37,9 +54,7 @@ NAMES = [kind.name for kind in KINDS]
 @pytest.fixture
 def idle() -> None:
     """Wait until no task uses the services, so that a test may start, stop and kill them."""
-    if not wait_until(
-        lambda: not any(is_locked(RUN / name / "lock") for name in NAMES), timeout=30
-    ):
+    if not wait_until(lambda: not is_locked(LOCK), timeout=30):
         pytest.skip("another task uses the services")
 
 
@@ -49,9 +64,20 @@ def held() -> Iterator[Services]:
         yield held
 
 
-def keeper_of(name: str) -> psutil.Process:
-    """The keeper in this checkout; other checkouts on the machine may have keepers too."""
-    (found,) = [one for one in listeners(f"harness.services {name}") if one.cwd() == str(ROOT)]
+def supervisor() -> psutil.Process:
+    """The supervisor of this checkout; others on the machine may have one too."""
+    found = []
+    for one in listeners("harness.services."):
+        with suppress(psutil.NoSuchProcess):  # one of another checkout, which has just ended
+            found += [one] if one.cwd() == str(ROOT) else []
+    (ours,) = found
+    return ours
+
+
+def process_of(name: str) -> psutil.Process:
+    """The first process of a service."""
+    program = {"mongodb": "mongod", "postgresql": "postgres", "upstream": "harness.slow_api"}[name]
+    (found,) = [one for one in supervisor().children() if program in " ".join(one.cmdline())]
     return found
 
 
@@ -64,9 +90,8 @@ def exported(log: Path) -> dict[str, str]:
 def test_the_databases_require_the_password(held: Services) -> None:
     for url in (held.mongodb_url, held.database_url):
         assert urlsplit(url).password
-    for name in ("mongodb", "postgresql"):
-        for file in ("url", "password"):
-            assert (RUN / name / file).stat().st_mode & 0o077 == 0
+    for path in (ADDRESS, RUN / "mongodb" / "password", PostgreSQL().home / "password"):
+        assert path.stat().st_mode & 0o077 == 0
     parts = urlsplit(held.mongodb_url)
     with pymongo.MongoClient[Any](parts.hostname, parts.port) as client:
         with pytest.raises(OperationFailure, match="requires authentication"):
@@ -86,18 +111,31 @@ def test_the_databases_require_the_password(held: Services) -> None:
             )
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs it as another user")
+@pytest.mark.usefixtures("held")
+def test_postgresql_has_no_group_of_root() -> None:
+    postmaster = process_of("postgresql")
+    assert 0 not in (*postmaster.uids(), *postmaster.gids())
+    assert "\nGroups:\t \n" in Path(f"/proc/{postmaster.pid}/status").read_text()
+
+
+def test_a_path_that_a_shell_would_expand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL's initdb gives its path to one."""
+    monkeypatch.setattr(postgresql, "ROOT", tmp_path / "a$b")
+    (tmp_path / "a$b").mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(postgresql, "own_folder", lambda _: tmp_path)
+    assert PostgreSQL().home == tmp_path
+
+
 @pytest.mark.usefixtures("idle")
-def test_addresses_stay_the_same() -> None:
+def test_addresses_stay_the_same_unless_a_port_is_taken(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     with backing_services({}) as first:
         pass
     with backing_services({}) as second:
         assert second == first
-
-
-@pytest.mark.usefixtures("idle")
-def test_a_taken_port(capfd: pytest.CaptureFixture[str]) -> None:
-    with backing_services({}) as first:
-        pass
     port = urlsplit(first.slow_api_url).port
     assert wait_until(lambda: is_free(port or 0), timeout=30)
     with socket.create_server(("127.0.0.1", port or 0)), backing_services({}) as second:
@@ -112,16 +150,13 @@ def test_a_database_is_not_taken_for_the_upstream(held: Services) -> None:
 
 
 def test_a_port_taken_during_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    upstream = Upstream()
-    with socket.create_server(("127.0.0.1", 0)) as other, (tmp_path / "alive").open("w") as alive:
+    upstream = Upstream(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as other:
         ports = [free_port(), other.getsockname()[1]]
-        monkeypatch.setattr(keeper, "_choose_port", lambda _: ports.pop())
-        process, port = keeper._start(upstream, alive.fileno())
-        try:
+        monkeypatch.setattr(process, "_choose_port", lambda _: ports.pop())
+        with process.running(upstream) as (_, port):
             assert upstream.is_ready(port)
             assert not ports
-        finally:
-            stop(process)
 
 
 @pytest.mark.usefixtures("idle")
@@ -129,11 +164,60 @@ def test_a_port_taken_between_two_starts_ends_the_task(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with started("services", log=log, until="Ctrl-C") as task:
         port = urlsplit(exported(log)["SLOW_API_URL"]).port or 0
-        keeper_of("upstream").kill()
+        supervisor().suspend()  # until the port is taken
+        process_of("upstream").kill()
         assert wait_until(lambda: is_free(port), timeout=5, interval=0)
         with socket.create_server(("127.0.0.1", port)):
+            supervisor().resume()
             assert task.wait(60) == 128 + signal.SIGTERM
     assert "error: upstream has another address now: start this task again" in log.read_text()
+
+
+def test_addresses_in_the_environment_take_no_lease(
+    held: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The processes of the suite get them from `just conform`."""
+    monkeypatch.setattr(lease, "_connect", lambda: pytest.fail("asked the supervisor"))
+    with backing_services(held.environment()) as given:
+        assert given == held
+
+
+HOLDS = """
+import sys
+from harness.services import backing_services
+with backing_services({}) as held:
+    print(held.environment(), flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.usefixtures("idle")
+def test_tasks_that_start_at_once_share_a_supervisor() -> None:
+    """Also if one that was killed has left its address, which belongs to another program now."""
+    with backing_services({}):
+        key = json.loads(ADDRESS.read_text())[1]
+    assert wait_until(lambda: not is_locked(LOCK), timeout=30)
+    with socket.create_server(("127.0.0.1", 0)) as stranger, ExitStack() as held:
+        ADDRESS.write_text(json.dumps([stranger.getsockname(), key]))
+        tasks = [
+            held.enter_context(
+                Popen([sys.executable, "-c", HOLDS], cwd=ROOT, stdin=PIPE, stdout=PIPE, text=True)
+            )
+            for _ in range(4)
+        ]
+        addresses = {task.stdout.readline() for task in tasks if task.stdout}
+        assert len(addresses) == 1
+        assert addresses != {""}
+        assert supervisor().is_running()
+        with pytest.raises(AuthenticationError):
+            Client(tuple(json.loads(ADDRESS.read_text())[0]), authkey=b"guessed")
+        for task in tasks[:2]:
+            task.kill()
+        with backing_services({}) as another:
+            assert addresses == {f"{another.environment()}\n"}
+        for task in tasks[2:]:
+            task.kill()
+    assert wait_until(lambda: not is_locked(LOCK), timeout=30)
 
 
 @pytest.mark.usefixtures("idle")
@@ -142,8 +226,7 @@ def test_the_limit_of_open_files_is_not_the_tasks() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
     try:
         with backing_services({}):
-            (mongod,) = keeper_of("mongodb").children()
-            limit = mongod.rlimit(psutil.RLIMIT_NOFILE)[0]
+            limit = process_of("mongodb").rlimit(psutil.RLIMIT_NOFILE)[0]
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert limit == (64_000 if hard == resource.RLIM_INFINITY else min(hard, 64_000))
@@ -155,25 +238,25 @@ def test_killed_processes_are_restarted(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with started("services", log=log, until="Ctrl-C"):
         urls = exported(log)
-        for name in NAMES:
-            for victim in ("keeper", "service"):
-                old = [keeper_of(name), *keeper_of(name).children()]
-                restarts = log.read_text().count(f"{name} had ended")
-                old[victim == "service"].kill()
-                assert wait_until(
-                    lambda: (
-                        log.read_text().count(f"{name} had ended") > restarts  # noqa: B023
-                        and not any(map(is_alive, old))  # noqa: B023
-                        and (RUN / name / "url").exists()  # noqa: B023
-                    ),
-                    timeout=60,
-                ), f"the {victim} of {name} was killed:\n{log.read_text()}"
+        for victim in (*NAMES, "supervisor"):
+            ended = NAMES if victim == "supervisor" else [victim]
+            old = [process_of(name) for name in ended]
+            before = Counter({name: log.read_text().count(f"{name} had ended") for name in ended})
+            (supervisor() if victim == "supervisor" else old[0]).kill()
+            assert wait_until(
+                lambda: (
+                    all(log.read_text().count(f"{name} had ended") > before[name] for name in ended)  # noqa: B023
+                    and not any(map(is_alive, old))  # noqa: B023
+                ),
+                timeout=60,
+            ), f"{victim} was killed:\n{log.read_text()}"
         with backing_services({}) as held:
             assert held.environment().items() <= urls.items()
             assert not documents.fill(held.mongodb_url)
             assert not tables.fill(held.database_url)
-    for name in NAMES:
-        assert wait_until(lambda: not is_locked(RUN / name / "alive"), timeout=60)  # noqa: B023
+    assert wait_until(lambda: not is_locked(LOCK), timeout=60)
+    assert not any(is_locked(RUN / name / "alive") for name in NAMES)
+    assert not ADDRESS.exists()
 
 
 def test_two_first_fillings_at_once(held: Services) -> None:
@@ -189,49 +272,26 @@ def test_two_first_fillings_at_once(held: Services) -> None:
     assert not tables.fill(held.database_url)
 
 
-class Silent(Service):
-    """A service that runs and never answers."""
-
-    name: ClassVar[str] = "silent"
-    setting: ClassVar[str] = "SILENT_URL"
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    @property
-    def folder(self) -> Path:
-        return self._folder
-
-    def command(self, port: int) -> list[str]:
-        program = f"from time import sleep; open({str(self.folder / 'ran')!r}, 'w'); sleep(600)"
-        return [sys.executable, "-c", program]
-
-    def url(self, port: int) -> str:
-        return f"http://127.0.0.1:{port}/"
-
-    def is_ready(self, port: int) -> bool:
-        return False
-
-
 def test_a_service_that_does_not_answer_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "START", 1.0)
-    silent = Silent(tmp_path)
+    port = free_port()
+    monkeypatch.setattr(process, "START", 1.0)
+    monkeypatch.setattr(process, "_choose_port", lambda _: port)
+    monkeypatch.setattr(Upstream, "is_ready", lambda *_: False)
     with (
-        (tmp_path / "alive").open("w") as alive,
-        pytest.raises(TaskError, match="silent does not answer within 1 s"),
+        pytest.raises(TaskError, match="upstream does not answer within 1 s"),
+        process.running(Upstream(tmp_path)),
     ):
-        keeper._start(silent, alive.fileno())
-    assert (tmp_path / "ran").exists()
-    assert not listeners(str(tmp_path))
+        pass
+    assert not listeners(f"harness.slow_api {port}")
 
 
 @pytest.mark.usefixtures("idle")
 def test_a_database_that_does_not_start_keeps_its_data() -> None:
     with backing_services({}) as held, pymongo.MongoClient[Any](held.mongodb_url) as client:
         client.refservers.kept.replace_one({"_id": 1}, {"_id": 1}, upsert=True)
-    assert wait_until(lambda: not is_locked(RUN / "mongodb" / "alive"), timeout=30)
+    assert wait_until(lambda: not is_locked(LOCK), timeout=30)
     lock = RUN / "mongodb" / "data" / "mongod.lock"
     lock.unlink()
     lock.mkdir()  # mongod cannot open it
@@ -241,7 +301,7 @@ def test_a_database_that_does_not_start_keeps_its_data() -> None:
         lock.rmdir()
     assert failed.returncode == 1
     assert (
-        "error: mongodb does not start. If its data is damaged, `just reset --data`"
+        "error: mongodb does not start. If its data is damaged, `./just reset --data`"
         in failed.stderr
     )
     assert "mongod.lock" in failed.stderr
@@ -255,17 +315,25 @@ def test_a_database_that_does_not_start_keeps_its_data() -> None:
 def test_data_is_deleted_on_demand(tmp_path: Path) -> None:
     mongodb = OwnMongoDB(tmp_path)
     for number in (1, 2):
-        with running(mongodb) as port, pymongo.MongoClient[Any](mongodb.url(port)) as client:
+        with (
+            running_database(mongodb) as port,
+            pymongo.MongoClient[Any](mongodb.url(port)) as client,
+        ):
             client.refservers.mine.insert_one({"_id": number})
             assert client.refservers.mine.distinct("_id") == [number]
-        keeper.delete_data(mongodb)
+        if number == 1:
+            mongodb.reset()
+    (mongodb.folder / "password").unlink()
+    with pytest.raises(TaskError, match="is missing"), running_database(mongodb):
+        pass
+    assert (mongodb.folder / "data").is_dir(), "data was deleted by itself"
 
 
 @pytest.mark.usefixtures("held")
 def test_data_in_use_is_not_deleted() -> None:
     refused = run("reset", "--data")
     assert refused.returncode == 2
-    assert "error: a task uses mongodb: end it before its data is deleted" in refused.stderr
+    assert "error: a task uses the databases: end it before their data is deleted" in refused.stderr
     assert (RUN / "mongodb" / "data").is_dir()
 
 

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalog import find_servers
+from harness.copies.readme import HEADING, blocks
+from harness.copies.skeleton import write_skeleton
 from harness.errors import UsageError
-from harness.manifest import Build, Deployment, Manifest, load_manifest
-from harness.readme import HEADING, blocks
-from harness.settings import SETTINGS
-from harness.skeleton import write_skeleton
-from tests.tasks import call
+from harness.servers.catalog import find_servers
+from harness.servers.manifest import Build, Deployment, Manifest, load_manifest
+from harness.servers.settings import SETTINGS
 
 pytestmark = pytest.mark.quick
 
@@ -62,22 +61,7 @@ def test_a_bad_place_is_refused(place: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_that_exists_is_overwritten(tmp_path: Path) -> None:
+def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
     write_skeleton("python/taken", tmp_path)
     with pytest.raises(UsageError, match="the name taken is taken by"):
         write_skeleton("node/taken", tmp_path)
-    folder = tmp_path / "python" / "mine"
-    folder.mkdir()
-    (folder / "file").touch()
-    with pytest.raises(UsageError, match="exists already"):
-        write_skeleton("python/mine", tmp_path)
-    assert [path.name for path in folder.iterdir()] == ["file"]
-
-
-@pytest.mark.parametrize(
-    "arguments", [(), ("tornado",), ("--skeleton", "python/a", "tornado"), ("--name", "a")]
-)
-def test_a_copy_and_a_skeleton_are_not_mixed(arguments: tuple[str, ...]) -> None:
-    done = call("new", *arguments)
-    assert done.returncode == 2
-    assert "--skeleton" in done.stderr

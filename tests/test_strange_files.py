@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from conformance.verdict import state_of
-from harness.build import build
-from harness.catalog import Target, find_target
-from harness.lines import count_lines
-from harness.manifest import Build
-from harness.new import copy_server
+from harness.copies.new import copy_server
+from harness.servers.build import build
+from harness.servers.catalog import Target, find_target
+from harness.servers.manifest import Build
+from harness.servers.source import count_lines
 
 pytestmark = pytest.mark.quick
 

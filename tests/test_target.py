@@ -7,22 +7,22 @@ import psutil
 import pytest
 
 import spec
-from bench import result
-from bench.caveats import caveats
-from bench.elsewhere import Elsewhere, require_one
-from bench.measure import RunContext
-from bench.processes import Tree
-from bench.result import Run
-from bench.run import measure_all, require_unchanged, start
-from bench.workload import Changes, Workload, load_workload
+from bench.analysis.caveats import caveats
+from bench.measuring.process_tree import Tree
+from bench.measuring.remote_server import RemoteServer, require_one
+from bench.measuring.runner import measure_all, require_unchanged, start
+from bench.measuring.trial import RunContext
+from bench.records import store
+from bench.records.result import Run
+from bench.workloads.workload import Changes, Workload, load_workload
 from conformance.prove import TargetOrUrl
 from conformance.verdict import Check, Verdict
-from harness.catalog import Target, find_targets
 from harness.errors import TaskError, UsageError
-from harness.ports import free_port
-from harness.processes import stop
-from harness.server import Running, running
+from harness.servers.catalog import Target, find_targets
+from harness.servers.running import Running, running
 from harness.services import Services
+from harness.system.ports import free_port
+from harness.system.processes import stop
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -46,8 +46,8 @@ def proved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Verdict:
         assert all(isinstance(subject, str) for subject in subjects)
         return [verdict]
 
-    monkeypatch.setattr("bench.run.prove", prove)
-    monkeypatch.setattr(result, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr("bench.measuring.runner.prove", prove)
+    monkeypatch.setattr(store, "RESULTS", tmp_path / "results")
     return verdict
 
 
@@ -56,7 +56,7 @@ def plan(path: str) -> Workload:
     return load_workload("text").changed(changes).model_copy(update={"paths": [path]})
 
 
-def measured(workload: Workload, wrong: Target, backing: Services, there: Elsewhere) -> Run:
+def measured(workload: Workload, wrong: Target, backing: Services, there: RemoteServer) -> Run:
     made = start("test", workload, [wrong], backing, quick=True, elsewhere=there)
     context = RunContext(workload, backing, spec.FILES, workload.paths, elsewhere=there)
     measure_all(made, [wrong], context, lambda *_: None)
@@ -68,7 +68,7 @@ def test_a_server_at_an_address(
 ) -> None:
     tree = Tree(psutil.Process(server.process.pid))
     before = tree.cpu()
-    made = measured(plan("/mongo"), wrong, backing, Elsewhere(server.url))
+    made = measured(plan("/mongo"), wrong, backing, RemoteServer(server.url))
     (one,) = made.measurements
     assert one.cpu.server
     assert 0 < one.cpu.server <= tree.cpu() - before + 0.01
@@ -87,8 +87,8 @@ def test_a_server_at_an_address(
 def test_the_use_of_a_server_on_another_machine_is_left_out(
     server: Running, wrong: Target, backing: Services, proved: Verdict
 ) -> None:
-    there = Elsewhere(server.url)
-    there.tree = Elsewhere("http://192.0.2.1:8000").tree
+    there = RemoteServer(server.url)
+    there.tree = RemoteServer("http://192.0.2.1:8000").tree
     made = measured(plan("/index"), wrong, backing, there)
     (one,) = made.measurements
     assert (one.cpu.server, one.memory) == (None, None)
@@ -97,7 +97,7 @@ def test_the_use_of_a_server_on_another_machine_is_left_out(
 
 def test_it_must_pass_conformance_first(wrong: Target, backing: Services, proved: Verdict) -> None:
     proved.error = "it did not"
-    there = Elsewhere("http://127.0.0.1:9")
+    there = RemoteServer("http://127.0.0.1:9")
     with pytest.raises(TaskError, match="did not pass conformance and cannot be measured"):
         start("test", plan("/index"), [wrong], backing, quick=True, elsewhere=there)
 
@@ -106,7 +106,7 @@ def test_a_restart_is_noticed(backing: Services, wrong: Target) -> None:
     """Its CPU time would start again from 0."""
     settings = backing.environment() | {"PORT": str(free_port()), "FILES_DIR": str(spec.FILES)}
     with running(wrong, settings) as server:
-        there = Elsewhere(server.url)
+        there = RemoteServer(server.url)
         there.require_alive()
         stop(server.process)
         with pytest.raises(TaskError, match="was restarted, or has ended"):

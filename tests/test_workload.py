@@ -6,25 +6,15 @@ from typing import Any
 
 import pytest
 
-from bench.images import prepare
-from bench.plan import can_run, settings_of, turns
-from bench.run import serving
-from bench.workload import Case, Changes, Images, load_workload, workload_names
-from harness.catalog import find_target, find_targets
+from bench.measuring.runner import serving
+from bench.measuring.schedule import can_run, settings_of, trials
+from bench.workloads.images import prepare
+from bench.workloads.workload import Case, Changes, Images, load_workload, workload_names
 from harness.errors import UsageError
+from harness.servers.catalog import find_target, find_targets
 from harness.services import Services
 
 pytestmark = pytest.mark.quick
-
-PUBLISHED = {
-    *(f"{name}-published" for name in ("mongo-small", "mongo-big", "files", "gridfs", "fan-out")),
-    *("json-published", "agents-published", "json-constant", "agents-constant", "text-rate"),
-    *("sleep-threads", "gunicorn-nine", "mix"),
-}
-
-
-def test_every_published_run_is_there() -> None:
-    assert set(workload_names()) >= PUBLISHED
 
 
 @pytest.mark.parametrize("name", workload_names())
@@ -42,14 +32,10 @@ def test_a_server_that_is_always_one_process_is_left_out_of_cases_with_several()
     )
     targets = find_targets(("express",))
     taken = {
-        (turn.target.name, turn.case.name)
-        for turn in turns(several, serving(several, targets), seed=1)
+        (trial.target.name, trial.case.name)
+        for trial in trials(several, serving(several, targets), seed=1)
     }
     assert taken == {("express/express", "1"), ("express/cluster", "1"), ("express/cluster", "4")}
-
-
-def test_the_mix_has_thirty_requests() -> None:
-    assert len(load_workload("mix").paths) == 30
 
 
 VALID = """
@@ -123,7 +109,7 @@ def test_one_process_that_uses_all_cores_is_measured_beside_several() -> None:
 def test_images_are_reproducible_and_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bench.images.RUN", tmp_path)
+    monkeypatch.setattr("bench.workloads.images.RUN", tmp_path)
     done: list[int] = []
     plan = Images(endpoint="/files", count=3), Services("", "", ""), done.append
     folder, targets = prepare(*plan)

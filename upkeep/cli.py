@@ -4,13 +4,13 @@ import sys
 
 import click
 
-from bench.result import find, read
+from bench.records.store import find, read
 from harness.errors import UsageError
 from harness.paths import ROOT
+from harness.system.files import write_whole
 from harness.task import reports_errors
-from harness.writing import write_whole
-from upkeep import figures as texts
 from upkeep import submit as checks
+from upkeep import texts as texts
 from upkeep.privacy import Identity, remains, without_identity
 from upkeep.reference import name_of, pack, place_of
 
@@ -74,7 +74,7 @@ def figures(only_check: bool) -> None:
     """Write the figures in README.md and docs/ from the published results.
 
     A figure stands between <!-- figure: MACHINE/WORKLOAD SERVER LEVEL FIGURE --> and
-    <!-- /figure -->; upkeep/cells.py has the options. With --check, exit status 1 if a figure
+    <!-- /figure -->; upkeep/markers.py has the options. With --check, exit status 1 if a figure
     differs, or if docs/ has one that comes from no result.
     """
     if not only_check:

@@ -8,13 +8,12 @@ from getpass import getuser
 from pathlib import Path
 from typing import Any
 
-from bench.result import Run
+from bench.records.result import Run
 from harness.paths import ROOT
 
-_FREE = {"command", "environment", "output", "warnings", "why", "limits", "workers", "address"}
-"""The fields whose text comes from the machine; the others are names that the run refers to."""
-_COMMON = {"root", "localhost", "user", "runner"}
-"""Names that identify nobody."""
+# The fields whose text comes from the machine; the others are names that the run refers to
+_FREE = {"command", "environment", "output", "why", "limits", "workers", "address"}
+_COMMON = {"root", "localhost", "user", "runner"}  # Names that identify nobody
 _ADDRESS = re.compile(r"\b(?:10\.\d+|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}\b")
 
 

@@ -5,7 +5,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-from bench.result import RESULTS, Machine, Run, read
+from bench.records.result import Machine, Run
+from bench.records.store import RESULTS, read
 from harness.errors import UsageError
 
 REFERENCE = RESULTS / "reference"

@@ -7,43 +7,38 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.result import Measurement, Run, ServerInfo, read
-from bench.words import listed
-from bench.workload import Workload, load_workload
+from bench.analysis.warning_words import text_of
+from bench.analysis.words import listed
+from bench.records.measurement import Measurement
+from bench.records.result import Run, ServerInfo
+from bench.records.store import read
+from bench.records.warning import SPOILING, Spoiling
+from bench.workloads.workload import Workload, load_workload
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT
 from upkeep.reference import place_of
 
+# Files that describe a server and do not change what it does
 _BESIDE = ("README.md", "behaviours.json")
-"""Files that describe a server and do not change what it does."""
 
-SPOILING = {
-    "busy": r"the machine was busy",
-    "waiting": r"programs waited for a CPU",
-    "steal": r"the hypervisor gave",
-    "generator": r"the load generator",
-    "observer": r"measuring used",
-    "clients": r"other clients used it",
-    "uncompared": r"no response was compared",
-}
-"""Warnings, by kind, that spoil a figure: something else than the server decided it.
+FEWER = "fewer"  # Accepts some of a workload's levels, and fewer repeats
+KINDS = [FEWER, *SPOILING]  # What can be accepted
 
-Others, such as failed requests, are results themselves."""
-
-FEWER = "fewer"
-"""Accepts some of a workload's levels, and fewer repeats."""
-
-KINDS = [FEWER, *SPOILING]
-"""What can be accepted."""
-
-_ADVICE = {
-    "busy": "measure on a machine with nothing else running",
-    "waiting": "measure on a machine with nothing else running, or with more cores",
+_QUIET = "measure on a machine with nothing else running"
+_FEEBLE = "give the load generator more threads or a machine of its own"
+_CORES = "measure on a machine with more cores"
+_ADVICE: dict[Spoiling, str] = {
+    "busy": _QUIET,
+    "waiting": f"{_QUIET}, or with more cores",
     "steal": "measure on a machine that shares its cores with no others",
-    "generator": "give the load generator more threads or a machine of its own",
-    "observer": "measure on a machine with more cores",
-    "clients": "measure with databases that nobody else uses",
+    "observer": _CORES,
+    "generator-busy": _FEEBLE,
+    "generator-late": _FEEBLE,
+    "absent-load": "give lower --levels: the server does not serve so many connections",
+    "overload": "give lower --levels: the machine does not bear the rate",
+    "unsteady": "measure for longer, with a longer warm-up",
     "uncompared": "measure again: the server was too busy to be compared",
+    "other-clients": "measure with databases that nobody else uses",
 }
 
 
@@ -145,8 +140,7 @@ def _part_of(own: Workload, measured: Workload) -> Workload:
     return own.model_copy(update={"load": load, "repeats": min(own.repeats, _FEWEST)})
 
 
-_FEWEST = 2
-"""Repeats, without which a figure shows nothing of its noise."""
+_FEWEST = 2  # Repeats, without which a figure shows nothing of its noise
 
 
 def _whole(run: Run) -> Iterator[Problem]:
@@ -174,22 +168,22 @@ def _key(one: Measurement) -> tuple[str, str, float]:
 
 
 def _warned(run: Run, accepted: Collection[str]) -> Iterator[Problem]:
-    for kind, pattern in SPOILING.items():
+    for kind in SPOILING:
         spoiled = [
-            one
+            (one, warning)
             for one in run.measurements
-            if any(re.search(pattern, text) for text in one.warnings)
+            for warning in one.warnings
+            if warning.kind == kind
         ]
         if kind in accepted or not spoiled:
             continue
-        targets = list(dict.fromkeys(one.target for one in spoiled))
+        targets = list(dict.fromkeys(one.target for one, _ in spoiled))
         some = listed(targets[:3]) if len(targets) < 4 else f"{len(targets)} servers"
-        example = next(text for one in spoiled for text in one.warnings if re.search(pattern, text))
         yield Problem(
             f"{len(spoiled)} of {len(run.measurements)} measurements, of {some}, are spoiled: "
-            f"{example}",
-            f"{_ADVICE[kind]}; or, if that cannot be had, --accept {kind}: "
-            "the warning is shown beside each figure",
+            f"{text_of(spoiled[0][1])}",
+            f"{_ADVICE[kind]}; or, if that cannot be had, --accept {kind}: the page says so at its "
+            "top and beside each figure",
         )
 
 
@@ -197,11 +191,10 @@ def machine_problems(run: Run, machine: str) -> Iterator[Problem]:
     """Reasons not to publish a result under this machine's name."""
     for path in sorted(place_of(run, machine).parent.glob("*.json.gz")):
         other = read(path).machine
-        hardware = [(one.cpu, one.cores, one.memory // 2**30) for one in (other, run.machine)]
-        if hardware[0] != hardware[1]:
+        parts = zip(other.kind, run.machine.kind, strict=True)
+        if any(one and here and one != here for one, here in parts):  # or one is not known
             yield Problem(
-                f"{machine} is another machine: {other.cpu}, {other.cores} cores, "
-                f"{other.memory / 2**30:.0f} GiB",
+                f"{machine} is another kind of machine: {', '.join(filter(None, other.kind))}",
                 "give this one a name of its own: --machine NAME",
             )
             return

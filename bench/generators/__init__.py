@@ -5,12 +5,12 @@ search for a capacity. Both return a :class:`LoadResult`.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from bench.generators import capacity, h2load, locust
-from bench.generators.load import GeneratorError, LoadResult, LoadSpec
-from bench.workload import OPEN, Load
-from harness.toolchains import require
+from bench.generators import capacity, h2load
+from bench.generators import locust_program as locust
+from bench.generators.interface import GeneratorError, LoadResult, LoadSpec
+from bench.workloads.load import OPEN, Load
+from harness.toolchains.install import require
 
 
 def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
@@ -18,10 +18,10 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
 
     ``workers`` are other machines that generate it instead of this one, with Locust.
     """
-    match spec.model:
+    match spec.load.model:
         case "capacity":
             return capacity.search(
-                spec, lambda step: generate(replace(step, threads=spec.threads), workers)
+                spec, lambda step: generate(step.but(threads=spec.load.threads), workers)
             )
         case "constant rate":
             return locust.generate(spec, workers)

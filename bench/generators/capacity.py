@@ -1,8 +1,9 @@
 """The capacity: the highest constant rate at which a server keeps its limits.
 
 The limits are the 99th percentile of the response time, which the level gives in milliseconds, and
-:data:`MOST_FAILED`. The rate rises until a step does not hold, or falls until one does; then the
-range between is halved, on a logarithmic scale, until it is narrow.
+`MOST_FAILED`. The rate rises until one does not hold, or falls until one does; then the
+range between is halved, on a logarithmic scale, until it is narrow. A single step may be unlucky:
+at each rate, two steps have to agree, of three at the most.
 """
 
 import http.client
@@ -12,28 +13,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from bench.generators.load import LoadResult, LoadSpec
-from bench.result import Step
+from bench.generators.interface import LoadResult, LoadSpec
+from bench.records.measurement import Step
+from bench.records.warning import Warning
 
-MOST_FAILED = 0.001
-"""The share of requests that must not be reached by those that fail."""
-MOST_STEPS = 12
+MOST_FAILED = 0.001  # The share of requests that must not be reached by those that fail
+MOST_RATES = 12
+_AGREEING = 2  # Steps that decide whether a rate holds
 _PROBE_CONNECTIONS = 50
 _PROBE_SECONDS = 2.0
-_START = 0.75
-"""The first rate, relative to that of a closed load."""
+_START = 0.75  # The first rate, relative to that of a closed load
 _GROWTH = 1.5
 _SHRINKAGE = 0.5
-_WIDTH = 1.05
-"""The ratio of the lowest rate that did not hold to the highest that did, at the end."""
-_LEAST = 1.0
-"""The lowest rate that is tried, in requests per second."""
-_BUSY = 0.9
-"""The share of a core from which a process of the load generator is at its limit."""
+_WIDTH = 1.05  # The ratio of the lowest rate that did not hold to the highest that did, at the end
+_LEAST = 1.0  # The lowest rate that is tried, in requests per second
+_BUSY = 0.9  # The share of a core from which a process of the load generator is at its limit
+# The most seconds that a server gets between steps to become as quick as the limit
 _RECOVERY = 10.0
-"""The most seconds that a server gets between steps to become as quick as the limit."""
-_PROMPT = 3
-"""Prompt responses in a row that show that it has recovered."""
+_PROMPT = 3  # Prompt responses in a row that show that it has recovered
 _SETTLE = 0.5
 
 
@@ -54,27 +51,30 @@ class _Search:
     def __init__(self, spec: LoadSpec, put: Callable[[LoadSpec], LoadResult]) -> None:
         self._spec, self._put = spec, put
         self._tried: list[_Tried] = []
+        self._holds: dict[float, bool] = {}
 
     def result(self) -> LoadResult:
         """The result of the highest rate that held, with all steps."""
         began, own = time.monotonic(), time.process_time()
         probe = self._probe()
         rate = max(_START * probe.requests / probe.seconds, _LEAST)
-        while rate >= _LEAST and len(self._tried) < MOST_STEPS:
-            self._recover()
-            self._tried.append(self._try(round(rate, 1)))
+        while rate >= _LEAST and len(self._holds) < MOST_RATES:
+            rate = round(rate, 1)
+            self._holds[rate] = self._decide(rate)
             low, high = self._range()
             if low and high / low <= _WIDTH:
                 break
             rate = self._next(low, high)
-        held = [one for one in self._tried if one.step.held]
-        best = max(held, default=None, key=lambda one: one.rate)
-        shown = (best or min(self._tried, key=lambda one: one.rate)).result
+        best = self._range()[0]
+        at = best or min(self._holds)
+        shown = next(
+            one.result for one in self._tried if (one.rate, one.step.held) == (at, self._holds[at])
+        )
         all_results = [probe, *(one.result for one in self._tried)]
         own_share = (time.process_time() - own) / (time.monotonic() - began)
         return replace(
             shown,
-            rate=best.rate if best else 0.0,
+            capacity=best,
             steps=[one.step for one in self._tried],
             others=sum(one.requests for one in all_results) - shown.requests,
             cpu=sum(one.cpu for one in all_results),
@@ -85,8 +85,7 @@ class _Search:
 
     def _probe(self) -> LoadResult:
         return self._put(
-            replace(
-                self._spec,
+            self._spec.but(
                 model="closed",
                 level=_PROBE_CONNECTIONS,
                 duration=min(self._spec.duration or _PROBE_SECONDS, _PROBE_SECONDS),
@@ -94,10 +93,19 @@ class _Search:
             )
         )
 
+    def _decide(self, rate: float) -> bool:
+        """Whether a rate holds: as soon as enough steps agree on it."""
+        ends: list[bool] = []
+        while max(ends.count(True), ends.count(False)) < _AGREEING:
+            self._recover()
+            self._tried.append(self._try(rate))
+            ends.append(self._tried[-1].step.held)
+        return ends[-1]
+
     def _range(self) -> tuple[float, float]:
         """The highest rate that held below the lowest that did not, or 0; and the latter."""
-        high = min((one.rate for one in self._tried if not one.step.held), default=math.inf)
-        held = (one.rate for one in self._tried if one.step.held and one.rate < high)
+        high = min((rate for rate, holds in self._holds.items() if not holds), default=math.inf)
+        held = (rate for rate, holds in self._holds.items() if holds and rate < high)
         return max(held, default=0.0), high
 
     @staticmethod
@@ -107,7 +115,7 @@ class _Search:
         return math.sqrt(low * high) if low else high * _SHRINKAGE
 
     def _try(self, rate: float) -> _Tried:
-        result = self._put(replace(self._spec, model="constant rate", level=rate))
+        result = self._put(self._spec.but(model="constant rate", level=rate))
         limit, ended = self._spec.level, result.requests + result.errors.total
         p99 = result.latency.p99 if result.latency else None
         failed = result.errors.total / ended if ended else 1.0
@@ -134,16 +142,13 @@ class _Search:
         )
         return _Tried(rate, result, step, generator_limited)
 
-    def _doubts(self) -> list[str]:
+    def _doubts(self) -> list[Warning]:
         low, high = self._range()
         if high == math.inf:
-            return [f"every rate held: the capacity is at least {low:.0f} requests/s"]
+            return [Warning(kind="at-least", values={"least": low})]
         if any(one.generator_limited and one.rate == high for one in self._tried):
-            return [
-                f"the load generator was at its limit at {high:.0f} requests/s: the capacity is at "
-                f"least {low:.0f}"
-            ]
-        return [] if low else [f"no rate held, down to {high:.1f} requests/s"]
+            return [Warning(kind="generator-limited", values={"rate": high, "least": low})]
+        return [] if low else [Warning(kind="nothing-held", values={"rate": high})]
 
     def _recover(self) -> None:
         """Wait until the server is prompt again."""

@@ -13,23 +13,27 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.records.measurement import Clients
+
 _FIELDS = re.compile(
     r"timer:\(on,[^,]*,(?P<retries>\d+)\)|ino:(?P<inode>\d+)|lastsnd:(?P<sent>\d+)"
+    r"|bytes_received:(?P<received>\d+)"
 )
+PATIENCE = 5.0  # Seconds after which a client without an answer counts as starved
 
 
 @dataclass
 class Connections:
     """The connections of a program at one time."""
 
-    at: float
-    """On the monotonic clock."""
+    at: float  # On the monotonic clock
     sockets: int = 0
     established: int = 0
+    # For each established one, the seconds since it sent something
     waiting: list[float] = field(default_factory=list)
-    """For each established one, the seconds since it sent something."""
+    received: list[int] = field(default_factory=list)  # The bytes that it got
+    # For each other one, the least seconds since its first attempt
     connecting: list[float] = field(default_factory=list)
-    """For each other one, the least seconds since its first attempt."""
 
     def unanswered(self, until: float, timeout: float) -> int:
         """The requests that will be older than the timeout at a time, unless answered before."""
@@ -38,6 +42,15 @@ class Connections:
     def unconnected(self, until: float, timeout: float) -> int:
         """The connections that will have been in the making for longer than the timeout."""
         return sum(age + until - self.at > timeout for age in self.connecting)
+
+    def clients(self, count: int, until: float, bodies: int | None) -> Clients:
+        """How ``count`` clients, who have got ``bodies`` bytes of bodies, were served."""
+        starved = self.unanswered(until, PATIENCE) + self.unconnected(until, PATIENCE)
+        total, squares = sum(self.received), sum(size**2 for size in self.received)
+        fairness = total**2 / (count * squares) if squares else None
+        if total < (bodies or 0) / 2:
+            fairness = None  # connections were replaced, with what they had got
+        return Clients(count=count, starved=starved, fairness=fairness)
 
 
 def connections(pid: int, port: int, most: int) -> Connections:
@@ -59,6 +72,7 @@ def connections(pid: int, port: int, most: int) -> Connections:
         if line.startswith("ESTAB"):
             found.established += 1
             found.waiting.append(values.get("sent", 0) / 1000)
+            found.received.append(values.get("received", 0))
         else:
             found.connecting.append(2.0 ** values.get("retries", 0) - 1)
     if found.established + len(found.connecting) < most:

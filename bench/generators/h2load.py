@@ -17,42 +17,30 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench.generators.connections import Connections, connections, count_sockets
-from bench.generators.load import (
-    Bodies,
-    Finished,
-    GeneratorError,
-    LoadResult,
-    LoadSpec,
-    Look,
-    output_of,
-    run,
-)
-from bench.generators.log import Log
-from bench.result import Errors
+from bench.generators.h2load_log import Log
+from bench.generators.interface import Bodies, GeneratorError, LoadResult, LoadSpec
+from bench.generators.program import Finished, Look, output_of, run
+from bench.records.measurement import Clients, Errors
+from bench.records.warning import Warning
 
-_PERIODS = 100
-"""The most often that connections are opened, per second."""
+_PERIODS = 100  # The most often that connections are opened, per second
 _LOOKS = (3, 1)
 _LOOK = 0.25
+# Seconds before the end, with those for each connection, when the connections are inspected: a
+# multiple of them, as the machine is busy. The last time before the end counts.
 _LOOK_EACH = 100e-6
-"""Seconds before the end, with those for each connection, when the connections are inspected: a
-multiple of them, as the machine is busy. The last time before the end counts."""
-_NEAR = 1.0
-"""Seconds before the end in which a request that waits is taken to go on waiting."""
+_NEAR = 1.0  # Seconds before the end in which a request that waits is taken to go on waiting
 _OVER = "Main benchmark duration is over"
-_TEARDOWN = 0.2
-"""Seconds in which all connections are closed at the end."""
-_COSTLY = 15
-"""Microseconds of CPU time that h2load should not exceed for a request."""
-_MANY = 10_000
-"""Requests beside which the CPU time of its start does not count."""
+_TEARDOWN = 0.2  # Seconds in which all connections are closed at the end
+_COSTLY = 15  # Microseconds of CPU time that h2load should not exceed for a request
+_MANY = 10_000  # Requests beside which the CPU time of its start does not count
 
 
 def generate(spec: LoadSpec) -> LoadResult:
     """Put a load on a server; the log has the response time of each request."""
     if spec.random:
         spec = _shuffled(spec)
-    if spec.model == "closed" and spec.requests is None:
+    if spec.load.model == "closed" and spec.load.requests is None:
         return _timed(spec)
     return _counted(spec)
 
@@ -69,7 +57,7 @@ def _timed(spec: LoadSpec) -> LoadResult:
     clients = int(spec.level)
     command = _command(spec, clients, ["--duration", f"{spec.duration * 1000:.0f}ms"])
     end = time.monotonic() + spec.duration
-    hang = _Hang(spec, min(spec.threads, clients))
+    hang = _Hang(spec, min(spec.load.threads, clients))
     seen: list[Connections] = []
 
     def look(pid: int) -> None:
@@ -82,17 +70,18 @@ def _timed(spec: LoadSpec) -> LoadResult:
     looks = [Look(spec.duration - times * before, look) for times in _LOOKS]
     finished = run(command, spec, looks, hang.has_begun)
     last = seen[-1] if seen else None
-    log = Log(_log(spec), spec.timeout)
+    log = Log(_log(spec), spec.load.timeout)
     if finished.was_stopped:
         totals = _Totals(started=log.ended + (last.established if last else 0), done=log.ended)
     else:
         totals = _Totals.of(finished)
     load = _Load(spec, command, clients, finished, totals, log)
     errors, warnings = _unended(load, last, end)
-    return load.result(errors, _seconds(load, errors), clients, warnings)
+    served = last.clients(clients, end, totals.received) if last else None
+    return load.result(errors, _seconds(load, errors), clients, warnings, served)
 
 
-def _unended(load: "_Load", last: Connections | None, end: float) -> tuple[Errors, list[str]]:
+def _unended(load: "_Load", last: Connections | None, end: float) -> tuple[Errors, list[Warning]]:
     """All failures, by the state of the connections shortly before the end, and reasons to doubt.
 
     A request that is in flight at the end has failed only if it is older than the timeout.
@@ -103,27 +92,20 @@ def _unended(load: "_Load", last: Connections | None, end: float) -> tuple[Error
     errors = Errors(timeout=load.log.late, status=load.log.refused)
     if last is None:
         errors.unfinished = in_flight
-        return errors, [
-            f"the connections could not be inspected: all {in_flight} requests in flight at the "
-            "end count as unfinished"
-        ]
+        return errors, [Warning(kind="uninspected", values={"count": in_flight})]
     warnings = []
     until = end if end - last.at < _NEAR else last.at
     lost = max(load.clients - last.sockets, 0)
     errors.read = min(max(in_flight - last.established, 0), lost)
-    errors.connect = lost - errors.read + last.unconnected(until, spec.timeout)
-    errors.unfinished = min(last.unanswered(until, spec.timeout), in_flight - errors.read)
+    errors.connect = lost - errors.read + last.unconnected(until, spec.load.timeout)
+    errors.unfinished = min(last.unanswered(until, spec.load.timeout), in_flight - errors.read)
     if lost:
-        warnings.append(
-            f"{lost} of {load.clients} connections broke or were closed without notice; h2load "
-            "opens none again, so the load was lower from then on"
-        )
+        values: dict[str, float | str] = {"count": lost, "clients": load.clients}
+        warnings.append(Warning(kind="connections-lost", values=values))
     waiting = last.unanswered(until, spec.duration / 2)
     if waiting > errors.unfinished:
-        warnings.append(
-            f"{waiting} requests waited for more than half of the load, which ended before the "
-            f"timeout of {spec.timeout:g} s"
-        )
+        values = {"count": waiting, "timeout": spec.load.timeout}
+        warnings.append(Warning(kind="ended-early", values=values))
     return errors, warnings
 
 
@@ -144,23 +126,23 @@ def _seconds(load: "_Load", errors: Errors) -> float:
 def _counted(spec: LoadSpec) -> LoadResult:
     """A number of requests; connections on which nothing happens are given up."""
     rate: list[str] = []
-    if spec.model == "connection rate":
+    if spec.load.model == "connection rate":
         assert spec.duration is not None
         clients = round(spec.level * spec.duration)
-        requests = clients * spec.calls
+        requests = clients * spec.load.calls
         rate = _rate(int(spec.level))
     else:
-        assert spec.requests is not None
-        requests = spec.requests
+        assert spec.load.requests is not None
+        requests = spec.load.requests
         clients = min(int(spec.level), requests)
-    patience = f"{math.ceil(spec.timeout) + 1}s"
+    patience = f"{math.ceil(spec.load.timeout) + 1}s"
     command = _command(
         spec,
         clients,
         ["--requests", str(requests), *rate, "--connection-inactivity-timeout", patience],
     )
     finished = run(command, spec)
-    totals, log = _Totals.of(finished), Log(_log(spec), spec.timeout)
+    totals, log = _Totals.of(finished), Log(_log(spec), spec.load.timeout)
     unended = max(totals.started - totals.done, 0)
     errors = Errors(
         connect=requests - totals.started,
@@ -179,7 +161,7 @@ def _command(spec: LoadSpec, clients: int, length: Sequence[str]) -> list[str]:
     _log(spec).unlink(missing_ok=True)
     return [
         *("h2load", "--h1", "--clients", str(clients), *length),
-        *("--threads", str(min(spec.threads, clients))),
+        *("--threads", str(min(spec.load.threads, clients))),
         *(part for name, value in spec.headers.items() for part in ("-H", f"{name}: {value}")),
         *("--log-file", str(_log(spec)), "--input-file", str(paths)),
     ]
@@ -226,8 +208,7 @@ class _Totals:
     started: int
     done: int
     timeouts: int = 0
-    received: int | None = None
-    """Bytes of bodies."""
+    received: int | None = None  # Bytes of bodies
 
     @classmethod
     def of(cls, finished: Finished) -> "_Totals":
@@ -253,29 +234,32 @@ class _Load:
     log: Log
 
     def result(
-        self, errors: Errors, seconds: float, unended: int, warnings: list[str]
+        self,
+        errors: Errors,
+        seconds: float,
+        unended: int,
+        warnings: list[Warning],
+        clients: Clients | None = None,
     ) -> LoadResult:
         """``unended`` requests may have a part of their body."""
         finished, log = self.finished, self.log
         cost = finished.cpu / max(self.totals.started, 1) * 1e6
         if cost > _COSTLY and self.totals.started >= _MANY:
-            warnings.append(
-                f"the load generator used {cost:.0f} µs of CPU time a request: more than "
-                f"{_COSTLY} µs"
-            )
+            values: dict[str, float | str] = {"cost": cost, "limit": _COSTLY}
+            warnings.append(Warning(kind="generator-costly", values=values))
         return LoadResult(
-            self.command,
-            len(log.good),
-            seconds,
-            log.good.latency(errors.total),
-            errors,
-            finished.cpu,
-            finished.output,
-            finished.observer,
+            command=self.command,
+            requests=len(log.good),
+            seconds=seconds,
+            errors=errors,
+            cpu=finished.cpu,
+            observer=finished.observer,
+            output=finished.output,
             histogram=log.good.encoded(),
             attempts=self.totals.started,
             bodies=self._bodies(unended),
-            per_second=log.per_second(max(self.spec.duration or 0, seconds)),
+            windows=log.windows(max(self.spec.duration or 0, seconds)),
+            clients=clients,
             warnings=warnings,
         )
 

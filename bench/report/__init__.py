@@ -1,1 +1,1 @@
-"""The report: runs as one page that needs nothing else, with its charts as pictures beside it."""
+"""The report: an overview and a page for each workload, which need no network."""

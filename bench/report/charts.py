@@ -1,7 +1,6 @@
 """The charts: bars at one level, curves over levels or cases, and curves of response times.
 
-Each is one Vega-Lite chart. An image file embeds its rows; the page passes rows to its charts, so
-that choices and filters apply to them.
+Each is one Vega-Lite chart, to which the page passes its rows, so that choices and filters apply.
 """
 
 from collections.abc import Sequence
@@ -13,34 +12,30 @@ from typing import Any, Literal
 import altair as alt
 from altair.utils.schemapi import debug_mode
 
-from bench.figures import FIGURES, Row, ranking
+from bench.analysis.figures import FIGURES, Row, ranking
+from bench.records.result import Run
 from bench.report.distribution import NINES
-from bench.report.style import Style
+from bench.report.style import GROUND, INK, WARNING, color, finish
 from bench.report.values import Values, of_figure
 from bench.report.wording import TIMES, times_name, title_of
-from bench.result import Run
-from bench.workload import UNITS
+from bench.workloads.load import UNITS
 
 Kind = Literal["bars", "percentiles", "steps", "levels", "cases"]
 
-_HEIGHT = 320
-"""The height of a chart with curves, in pixels."""
-_STEP = 12
-"""The distance between labels of curves, in pixels."""
-_WIDE = 10
-"""The ratio of highest to lowest value above which a scale is logarithmic."""
+_HEIGHT = 320  # The height of a chart with curves, in pixels
+_STEP = 12  # The distance between labels of curves, in pixels
+_WIDE = 10  # The ratio of highest to lowest value above which a scale is logarithmic
+# The offset of the figure from a bar's end: it follows the warning sign, if there is one
 _AFTER_SIGN = "datum.warned ? 20 : 5"
-"""The offset of the figure from a bar's end: it follows the warning sign, if there is one."""
+# Fainter grid lines where a logarithmic scale has no label
 _GRID: Any = {"condition": {"test": "datum.label", "value": 0.7}, "value": 0.2}
-"""Fainter grid lines where a logarithmic scale has no label."""
+# Breaks a case's name into lines that fit a phone
 _CASE_LINES = "split(datum.label, width < 300 ? ' ' : ', ')"
-"""Breaks a case's name into lines that fit a phone."""
 _PERCENTILE = "format(100 * (1 - pow(10, -{})), '.4~r') + '%'"
-_PERCENTILES = _PERCENTILE.format("datum.value")
-"""The percentile of a number of nines."""
+_PERCENTILES = _PERCENTILE.format("datum.value")  # The percentile of a number of nines
 _NAME_LIMIT = "width < 300 ? 130 : 200"
+# Whether a mark belongs to the highlighted server, or no server is highlighted
 _LIT = alt.when("highlight == '' || highlight == datum.target")
-"""Whether a mark belongs to the highlighted server, or no server is highlighted."""
 
 
 @dataclass(frozen=True)
@@ -48,41 +43,29 @@ class Chart:
     """One chart of a run."""
 
     kind: Kind
-    figure: str
-    """The name of its values in a row's ``figures``."""
+    figure: str  # The name of its values in a row's `figures`
     title: str
     unit: str
-    descending: bool = False
-    """Whether the highest bar is the first."""
-    x: alt.X | None = None
-    """The x axis of a curve."""
-    log: bool = False
-    """Whether the y axis of a curve is logarithmic."""
+    descending: bool = False  # Whether the highest bar is the first
+    x: alt.X | None = None  # The x axis of a curve
+    log: bool = False  # Whether the y axis of a curve is logarithmic
 
     @property
     def name(self) -> str:
-        """The name that its files are based on."""
+        """Unique among the charts of a run."""
         return f"{self.figure}-{self.kind}"
 
-    def draw(
-        self, style: Style, values: Values | None = None, title: str = "", subtitle: str = ""
-    ) -> alt.LayerChart:
-        """Draw these rows, or those that the page will pass."""
+    def draw(self) -> alt.LayerChart:
+        """Draw the rows that the page will pass."""
         with debug_mode(False):  # Altair's checks take most of the time, and tests draw all charts
-            return self._draw(style, values, title, subtitle)
-
-    def _draw(
-        self, style: Style, values: Values | None, title: str, subtitle: str
-    ) -> alt.LayerChart:
-        data = alt.NamedData("rows") if values is None else alt.InlineData(values)
-        height: alt.Step | int
-        if self.x is None:
-            layers, height = _bars(self, style), alt.Step(20)
-        else:
-            layers, height = _DRAWN[self.kind](self, self.x, style), _HEIGHT
-        pointed: Any = alt.param(name="highlight", value="").param
-        chart = alt.LayerChart(layer=layers, data=data, height=height, params=[pointed])
-        return style.finish(chart, title, subtitle)
+            height: alt.Step | int = _HEIGHT
+            if self.x is None:
+                layers, height = _bars(self), alt.Step(20)
+            else:
+                layers = _DRAWN[self.kind](self, self.x)
+            pointed: Any = alt.param(name="highlight", value="").param
+            data = alt.NamedData("rows")
+            return finish(alt.LayerChart(layer=layers, data=data, height=height, params=[pointed]))
 
 
 def charts_of(run: Run, rows: Sequence[Row], values: Values) -> list[Chart]:
@@ -145,7 +128,7 @@ def _levels_axis(levels: list[float], title: str) -> alt.X:
     return alt.X("level:Q", title=title, scale=scale, axis=axis)
 
 
-def _bars(chart: Chart, style: Style) -> list[alt.Chart]:
+def _bars(chart: Chart) -> list[alt.Chart]:
     order: Any = "descending" if chart.descending else "ascending"
     base = alt.Chart().encode(
         y=alt.Y(
@@ -162,19 +145,19 @@ def _bars(chart: Chart, style: Style) -> list[alt.Chart]:
         opacity=_LIT.then(alt.value(1)).otherwise(alt.value(0.15)),
         tooltip="tooltip:N",
     )
-    text = base.mark_text(align="left", color=style.ink, fontSize=12, dx=alt.expr(_AFTER_SIGN))
-    sign = base.mark_text(align="left", color=style.warning, fontSize=12, dx=5, text="⚠")
+    text = base.mark_text(align="left", color=INK, fontSize=12, dx=alt.expr(_AFTER_SIGN))
+    sign = base.mark_text(align="left", color=WARNING, fontSize=12, dx=5, text="⚠")
     arrow = base.transform_filter("datum.cut").mark_point(
-        shape="triangle-right", size=40, filled=True, color=style.ink
+        shape="triangle-right", size=40, filled=True, color=INK
     )
     dots = base.transform_flatten(["values"]).mark_point(
-        size=14, strokeWidth=1, stroke=style.ink, fill=style.hollow
+        size=14, strokeWidth=1, stroke=INK, fill=GROUND
     )
     return [
         base.mark_bar(cornerRadiusEnd=2, height=14).encode(
-            x=alt.X("value:Q", axis=_axis(title=chart.unit)), color=style.color()
+            x=alt.X("value:Q", axis=_axis(title=chart.unit)), color=color()
         ),
-        base.mark_rule(color=style.ink, strokeWidth=1.5).encode(x="low:Q", x2="high:Q"),
+        base.mark_rule(color=INK, strokeWidth=1.5).encode(x="low:Q", x2="high:Q"),
         dots.encode(x="values:Q"),
         arrow.encode(x="high:Q"),
         text.encode(x="end:Q", text="label:N"),
@@ -182,9 +165,9 @@ def _bars(chart: Chart, style: Style) -> list[alt.Chart]:
     ]
 
 
-def _curve_base(style: Style) -> alt.Chart:
+def _curve_base() -> alt.Chart:
     base: alt.Chart = alt.Chart().encode(
-        color=style.color(),
+        color=color(),
         opacity=_LIT.then(alt.value(1)).otherwise(alt.value(0.1)),
         detail="target:N",
         tooltip="tooltip:N",
@@ -198,10 +181,10 @@ def _y(chart: Chart, field: str = "value") -> alt.Y:
     return alt.Y(f"{field}:Q", scale=scale, axis=axis)
 
 
-def _figure_curves(chart: Chart, x: alt.X, style: Style) -> list[alt.Chart]:
+def _figure_curves(chart: Chart, x: alt.X) -> list[alt.Chart]:
     """Curves of a figure with its intervals."""
-    base, y = _curve_base(style), _y(chart)
-    fill = alt.when("datum.warned").then(alt.value(style.hollow)).otherwise(style.color())
+    base, y = _curve_base(), _y(chart)
+    fill = alt.when("datum.warned").then(alt.value(GROUND)).otherwise(color())
     return [
         base.mark_line(strokeWidth=1.75).encode(x=x, y=y),
         base.mark_rule(strokeWidth=1.75).encode(x=x, y=_y(chart, "low"), y2="high:Q"),
@@ -210,14 +193,14 @@ def _figure_curves(chart: Chart, x: alt.X, style: Style) -> list[alt.Chart]:
     ]
 
 
-def _time_curves(chart: Chart, x: alt.X, style: Style) -> list[alt.Chart]:
+def _time_curves(chart: Chart, x: alt.X) -> list[alt.Chart]:
     """Curves of response times; at rates that were tried, a hollow point broke the limits."""
     text = "datum.target + ', ' + {} + (datum.over ? ': over the timeout' : {})"
     time = "': ' + format(datum.value, ',.3~r') + ' ms'"
     steps = chart.kind == "steps"
     where = "format(datum.x, ',.4~r') + ' requests/s'" if steps else _PERCENTILE.format("datum.x")
     base = (
-        _curve_base(style)
+        _curve_base()
         .transform_flatten(["x", "value", "over", *(["held", "repeat"] if steps else [])])
         .transform_calculate(low="datum.value", high="datum.value")
         .transform_calculate(tooltip=text.format(where, time))
@@ -226,13 +209,13 @@ def _time_curves(chart: Chart, x: alt.X, style: Style) -> list[alt.Chart]:
     line = base.mark_line(strokeWidth=1.75).encode(x=x, y=y)
     layers = [line.encode(detail=["target:N", "repeat:N"]) if steps else line]
     if steps:
-        fill = alt.when("datum.held").then(style.color()).otherwise(alt.value(style.hollow))
-        limit = alt.Chart().mark_rule(color=style.warning, strokeDash=[4, 4])
+        fill = alt.when("datum.held").then(color()).otherwise(alt.value(GROUND))
+        limit = alt.Chart().mark_rule(color=WARNING, strokeDash=[4, 4])
         layers += [
             base.mark_point(size=30, strokeWidth=1.75).encode(x=x, y=y, fill=fill),
             limit.encode(y=_y(chart, "level")),
         ]
-    elif not style.legend:
+    else:
         layers.append(base.mark_point(size=40).encode(x=x, y=y, opacity=alt.value(0)))
     labels = _labels(base, "x", chart.log)
     return [*layers, *(labels[-1:] if steps else labels)]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import click
 
-from bench import result
-from bench.report.behaviours import BEHAVIOURS
-from bench.report.files import write_report
-from bench.result import Run, find, read, readable
+from bench.records import store
+from bench.records.result import Run
+from bench.records.store import find, read, readable
+from bench.report.folder import BEHAVIOURS, write_report
 from harness.errors import UsageError
 from harness.paths import CALLER
 from harness.task import reports_errors
@@ -20,8 +20,7 @@ from harness.task import reports_errors
     "--site",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Write results/ and behaviours.html into this folder, to publish it: without PNG files, "
-    "beside what it has.",
+    help="Write results/ and behaviours.html into this folder, beside what it has, to publish it.",
 )
 @click.option(
     "--code",
@@ -30,7 +29,7 @@ from harness.task import reports_errors
 )
 @reports_errors
 def main(results: tuple[str, ...], site: Path | None, code: str | None) -> None:
-    """Write results as HTML pages, with their charts and data beside them.
+    """Write results as HTML pages, with their data beside them.
 
     RESULT is a run's id or file, or a folder of results; the default is the newest complete run of
     each workload. The pages need no network and no server; they are written to results/report
@@ -38,12 +37,12 @@ def main(results: tuple[str, ...], site: Path | None, code: str | None) -> None:
     """
     if code and not code.startswith("https://"):
         raise UsageError(f"--code {code}: give an address that starts with https://")
-    runs = [run for name in results for run in _named(name)] or newest(result.RESULTS)
+    runs = [run for name in results for run in _named(name)] or newest(store.RESULTS)
     if site:
         folder, behaviours = CALLER / site / "results", f"../{BEHAVIOURS}"
     else:
-        folder, behaviours = result.RESULTS / "report", BEHAVIOURS
-    click.echo(write_report(runs, folder, behaviours=behaviours, code=code, png=not site))
+        folder, behaviours = store.RESULTS / "report", BEHAVIOURS
+    click.echo(write_report(runs, folder, behaviours=behaviours, code=code))
 
 
 def _named(name: str) -> Iterator[Run]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from bench.result import Run
+from bench.records.result import Run
 from harness.paths import ROOT
 
 
@@ -14,10 +14,9 @@ from harness.paths import ROOT
 class Code:
     """Where the pages' folder finds the code."""
 
-    folder: Path
-    """The pages' folder."""
+    folder: Path  # The pages' folder
+    # The address of the repository on a forge that shows `ADDRESS/tree/COMMIT/PATH`
     repository: str | None = None
-    """The address of the repository on a forge that shows ``ADDRESS/tree/COMMIT/PATH``."""
 
     def link(self, run: Run, path: str) -> str | None:
         """The address of a file or folder at the commit of the run; else in this clone.

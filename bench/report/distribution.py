@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from bench.histogram import merged
-from bench.result import Measurement
+from bench.records.histogram import merged
+from bench.records.measurement import Measurement
 
+# The percentiles of a curve, as the number of nines: 1 is 90%, 2 is 99%, 3 is 99.9%
 NINES = [round(0.1 * at, 1) for at in range(31)]
-"""The percentiles of a curve, as the number of nines: 1 is 90%, 2 is 99%, 3 is 99.9%."""
 
 
 def by_percentile(repeats: Sequence[Measurement], timeout: float) -> dict[str, Any] | None:

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from io import StringIO
 from typing import Any
 
-from bench.result import Run
+from bench.records.result import Run
 
 _LEFT_OUT = {
     *("output", "histogram", "command", "settings", "environment"),
-    *("per_second", "steps", "sources", "affinity"),
+    *("per_second", "steps", "sources", "affinity", "warnings"),
 }
 
 
@@ -23,6 +23,7 @@ def as_csv(run: Run) -> str:
             "concurrency": run.servers[one.target].model,
         }
         | dict(_flat(one.model_dump(exclude=_LEFT_OUT)))
+        | {"warnings": "; ".join(warning.kind for warning in one.warnings)}
         for one in run.measurements
     ]
     text = StringIO()
@@ -38,4 +39,4 @@ def _flat(values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         if isinstance(value, dict):
             yield from ((f"{name}_{part}", of) for part, of in value.items())
         else:
-            yield name, "; ".join(value) if isinstance(value, list) else value
+            yield name, value

@@ -8,17 +8,14 @@ from functools import cached_property
 from math import isfinite
 from typing import Literal
 
-from bench.figures import Row
+from bench.analysis.figures import Row
+from bench.records.result import ServerInfo
 from bench.report.section import Section
-from bench.report.wording import place_text
-from bench.result import ServerInfo
+from bench.report.wording import kind_text
 
+# How a server stands beside the best one: it is the best, or tied with it; either is too noisy to
+# tell; or it is behind
 Standing = Literal["best", "tied", "noisy", ""]
-"""How a server stands beside the best one: it is the best, or tied with it; either is too noisy to
-tell; or it is behind."""
-
-_STEADY = 0.75
-"""The share of an interval's high that its low must reach for its figure to be ranked."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ class Column:
         return {
             target: value
             for target, row in rows.items()
-            if (value := row.value(name)) is not None and isfinite(value)
+            if (value := row.value(name)) is not None and isfinite(value) and not row.unranked
         }
 
     @cached_property
@@ -78,8 +75,7 @@ class Column:
 
     def is_noisy(self, target: str) -> bool:
         """Whether the server's interval is too wide to rank it, or it was measured only once."""
-        found = self.row(target).estimates[self.section.ranked.name]
-        return found.kind == "single" or found.low < _STEADY * found.high
+        return self.row(target).is_noisy(self.section.ranked.name)
 
     def row(self, target: str) -> Row:
         """All figures of the server."""
@@ -96,8 +92,8 @@ class Table:
 
     heading: str
     columns: list[Column]
+    # Workloads of some servers, which have no column beside those of all servers
     others: list[Column]
-    """Workloads of some servers, which have no column beside those of all servers."""
 
     @cached_property
     def servers(self) -> dict[str, ServerInfo]:
@@ -127,13 +123,13 @@ class Table:
 
 
 def tables_of(sections: Sequence[Section]) -> list[Table]:
-    """A table for each machine, that with most workloads of all servers first.
+    """A table for each kind of machine, that with most workloads of all servers first.
 
-    Figures of different machines are never compared.
+    Figures of different kinds of machines are never compared.
     """
     found: dict[tuple[str, ...], list[Section]] = defaultdict(list)
     for section in sections:
-        found[section.run.place].append(section)
+        found[section.run.kind].append(section)
     most = sorted(found.values(), key=lambda own: -sum(section.is_of_all for section in own))
     return [_table(own) for own in most]
 
@@ -142,4 +138,4 @@ def _table(sections: Sequence[Section]) -> Table:
     every = any(section.is_of_all for section in sections)
     columns = [Column(section) for section in sections if section.is_of_all or not every]
     others = [Column(section) for section in sections if every and not section.is_of_all]
-    return Table(place_text(sections[0].run), columns, others)
+    return Table(kind_text(sections[0].run), columns, others)

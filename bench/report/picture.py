@@ -6,11 +6,11 @@ from typing import Any
 import altair as alt
 
 from bench.report.overview import Table
-from bench.report.style import PICTURE
 from bench.report.wording import share_text
 
+# Pixels; wider where names are, which take more room in some fonts
+_INK, _QUIET, _GROUND = "#1b1f24", "#59636e", "#ffffff"
 _PADDING = {"left": 32, "top": 16, "right": 16, "bottom": 16}
-"""Pixels; wider where names are, which take more room in some fonts."""
 
 
 def draw_overview(table: Table) -> dict[str, Any]:
@@ -50,39 +50,37 @@ def draw_overview(table: Table) -> dict[str, Any]:
         ),
     )
     scale = alt.Scale(domain=[0, 1], range=["#f3f6fa", "#7fb0e4"])
-    cells = base.mark_rect(stroke=PICTURE.background, strokeWidth=2).encode(
+    cells = base.mark_rect(stroke=_GROUND, strokeWidth=2).encode(
         color=alt.Color("share:Q", scale=scale, legend=None)
     )
     marked = [
-        base.mark_rect(fill=fill, stroke=PICTURE.background, strokeWidth=2).transform_filter(
+        base.mark_rect(fill=fill, stroke=_GROUND, strokeWidth=2).transform_filter(
             alt.FieldOneOfPredicate(field="standing", oneOf=standings)
         )
         for fill, standings in (("#8fd1a8", ["best", "tied"]), ("#dcdfe3", ["noisy"]))
     ]
-    text = base.mark_text(color=PICTURE.ink, fontSize=12).encode(text="label:N")
+    text = base.mark_text(color=_INK, fontSize=12).encode(text="label:N")
     chart = alt.layer(cells, *marked, text).properties(width=alt.Step(110), height=alt.Step(22))
     subtitle = f"{table.heading}; green: the best, and those tied with it; grey: too noisy to rank"
     title = alt.TitleParams(
         "Speed relative to the best server of each workload",
         subtitle=subtitle,
-        color=PICTURE.ink,
-        subtitleColor=PICTURE.quiet,
+        color=_INK,
+        subtitleColor=_QUIET,
         anchor="start",
         fontSize=15,
         offset=12,
     )
     drawn: dict[str, Any] = (
-        chart.properties(title=title, background=PICTURE.background)
+        chart.properties(title=title, background=_GROUND)
         .configure(font="system-ui, sans-serif", padding=_PADDING)
         .configure_view(stroke=None)
-        .configure_axis(labelColor=PICTURE.quiet, labelFontSize=12)
+        .configure_axis(labelColor=_QUIET, labelFontSize=12)
         .to_dict()
     )
     return drawn
 
 
 _LINES = r"split(datum.label, '\n')"
-_WIDTH = 17
-"""Characters of a title's line."""
-_LINE = 15
-"""Pixels from line to line."""
+_WIDTH = 17  # Characters of a title's line
+_LINE = 15  # Pixels from line to line

@@ -5,13 +5,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench import words
-from bench.caveats import caveats
-from bench.figures import Figure, Row, ranking, rows_of
+from bench.analysis import words
+from bench.analysis.caveats import caveats
+from bench.analysis.figures import Figure, Row, ranking, rows_of
+from bench.records.measurement import Measurement
+from bench.records.result import Run
 from bench.report.charts import Chart, charts_of
 from bench.report.values import Values, values_of
 from bench.report.wording import place_text
-from bench.result import Measurement, Run
 
 _RESERVED = {"index", "behaviours"}
 
@@ -20,12 +21,9 @@ _RESERVED = {"index", "behaviours"}
 class Section:
     """A run as the report shows it."""
 
-    name: str
-    """Unique in the report, and safe in file names and links."""
-    page: str
-    """The name of its page: runs of the same workload share one."""
-    heading: str
-    """What distinguishes it on its page: the machine."""
+    name: str  # Unique in the report, and safe in file names and links
+    page: str  # The name of its page: runs of the same workload share one
+    heading: str  # What distinguishes it on its page: the machine
     run: Run
     rows: list[Row]
     values: Values
@@ -75,42 +73,25 @@ class Section:
             found.append("the code had changes that are in no commit")
         return found
 
+    @property
+    def warmup(self) -> str:
+        """The warm-up before each measurement."""
+        seconds = self.run.workload.warmup
+        if seconds is None and not any(one.warmup for one in self.run.measurements):
+            return "after the warm-up that the server's manifest sets"
+        return words.warmup_words(seconds)
+
     def level_text(self, level: float) -> str:
         """A level with its unit."""
         return words.at_level(self.run.workload.load, level)
-
-    def chosen(self, chart: Chart) -> Values:
-        """The rows that a chart shows initially."""
-        return [
-            row
-            for row in self.values
-            if (chart.kind == "levels" or row["level"] == self.level)
-            and (chart.kind == "cases" or row["case"] == self.case)
-        ]
-
-    def selection(self, kind: str) -> str:
-        """The level and case that a kind of chart shows initially."""
-        level = self.level_text(self.level)
-        return {"levels": self.case, "cases": level}.get(kind, f"{level}, {self.case}")
-
-    def picture(self, chart: Chart) -> str:
-        """The name of a chart's files, without the suffix."""
-        return f"{self.name}-{chart.name}"
-
-    @property
-    def planned(self) -> int:
-        """The number of turns of a complete run."""
-        workload = self.run.workload
-        each = len(workload.case) * len(workload.load.levels) * workload.repeats
-        return each * len(self.run.servers)
 
     @property
     def failures(self) -> dict[tuple[str, str, bool], list[str]]:
         """Turns without a figure, by server, reason and whether a response was wrong."""
         found = defaultdict(list)
         for one in self.run.failures:
-            turn = f"{self.level_text(one.level)}, {one.case}"
-            found[one.target, one.why, one.disqualifies].append(f"{turn}, repeat {one.repeat}")
+            trial = f"{self.level_text(one.level)}, {one.case}"
+            found[one.target, one.why, one.disqualifies].append(f"{trial}, repeat {one.repeat}")
         return found
 
     def measured(self, target: str) -> dict[str, Measurement]:
@@ -128,10 +109,6 @@ class Section:
         """A figure of a row."""
         unit = " %" if name == "failed" and row.errors.total else ""
         return f"{words.figure_text(row.value(name))}{unit}"
-
-    def has_picture(self, chart: Chart) -> bool:
-        """Whether a chart has anything to show initially."""
-        return any(chart.figure in row["figures"] for row in self.chosen(chart))
 
     def _repeats(self, row: Row) -> list[Measurement]:
         return [

@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from bench.figures import FIGURES, Figure, Row
+from bench.analysis.figures import FIGURES, Figure, Row
+from bench.analysis.words import figure_text, interval_text
+from bench.records.measurement import Measurement
+from bench.records.result import Run
 from bench.report.distribution import by_percentile, by_rate
-from bench.result import Measurement, Run
-from bench.words import figure_text, interval_text
 
 Values = list[dict[str, Any]]
 
+# How far an interval reaches beyond the repeats before it is cut: a chart must show the bars
 _CUT = 1.5
-"""How far an interval reaches beyond the repeats before it is cut: a chart must show the bars."""
 
 
 def values_of(run: Run, rows: Sequence[Row]) -> Values:
@@ -31,7 +32,7 @@ def values_of(run: Run, rows: Sequence[Row]) -> Values:
             "case": row.case,
             "caseAt": cases.index(row.case),
             "level": row.level,
-            "warned": bool(row.warnings),
+            "warned": any(doubt.matters for doubt in row.warnings),
             "figures": {name: _value(row, FIGURES[name], timeout) for name in row.estimates}
             | _response_times(measured[row.target, row.case, row.level], timeout),
         }

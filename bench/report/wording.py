@@ -1,12 +1,12 @@
 """Names of figures and loads, which depend on the load model."""
 
-from bench.figures import Figure
-from bench.result import Machine, Run
-from bench.words import figure_text, listed
-from bench.workload import OPEN, Model
+from bench.analysis.figures import Figure
+from bench.analysis.words import figure_text
+from bench.records.result import Run
+from bench.workloads.load import OPEN, Model
 
+# The figures that are response times
 TIMES = {"p50": "median", "p99": "99th percentile", "p99_9": "99.9th percentile", "max": "longest"}
-"""The figures that are response times."""
 
 
 def times_name(model: Model) -> str:
@@ -27,15 +27,16 @@ def title_of(figure: Figure, model: Model) -> str:
     return figure.title
 
 
-def machine_text(machine: Machine) -> str:
-    """``2 cores, Intel Xeon, Debian 12, kernel 6.1``."""
-    cores = f"{machine.cores} core{'s' if machine.cores > 1 else ''}"
-    return f"{cores}, {machine.cpu}, {machine.system}, kernel {machine.kernel}"
+def kind_text(run: Run) -> str:
+    """The kind of a run's machines: ``2 cores, Intel Xeon, microcode 0x1, 24 GiB``."""
+    cpu, _, microcode, cores, memory = run.machine.kind
+    named = [cores, cpu, *([f"microcode {microcode}"] if microcode else [])]
+    return ", ".join([*named, memory, *(f"with {host}" for host in run.hosts)])
 
 
 def place_text(run: Run) -> str:
-    """The machines of a run."""
-    return f"{machine_text(run.machine)}{f', with {listed(run.hosts)}' if run.hosts else ''}"
+    """The very machines of a run."""
+    return f"{kind_text(run)}, {run.machine.system}, kernel {run.machine.kernel}"
 
 
 def value_text(value: float, figure: Figure) -> str:

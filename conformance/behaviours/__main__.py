@@ -11,11 +11,12 @@ from conformance.behaviours.lab import Lab
 from conformance.behaviours.observe import INQUIRIES, Observation, observe, observe_running
 from conformance.events import emit
 from conformance.subject import Subject, served_parts, start
-from harness.catalog import find_target
 from harness.errors import TaskError
-from harness.scratch import scratch
+from harness.servers.catalog import find_target
 from harness.services import backing_services
+from harness.system.scratch import scratch
 from harness.task import end_at_once_on_signals
+from spec.behaviours import questions
 
 
 @click.command()
@@ -24,7 +25,8 @@ from harness.task import end_at_once_on_signals
 def main(name: str, only: str | None) -> None:
     """Ask a server every question."""
     end_at_once_on_signals()
-    inquiries = [INQUIRIES[id] for id in (only.split(",") if only else INQUIRIES)]
+    known = [id for id in INQUIRIES if questions()[id].is_for_this_system]
+    inquiries = [INQUIRIES[id] for id in (only.split(",") if only else known)]
     if "://" in name:
         server = Subject.at(name)
         served = served_parts(server)

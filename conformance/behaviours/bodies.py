@@ -12,17 +12,8 @@ from functools import partial
 from bson import ObjectId
 
 from conformance import stored
-from conformance.behaviours.connection import (
-    CLOSES,
-    HELLO,
-    JSON,
-    LAST,
-    connect,
-    keeps_alive,
-    send,
-)
-from conformance.behaviours.lab import Lab, asks
-from conformance.http import Closed, Garbled, Request, Response, Silence
+from conformance.behaviours.lab import CLOSES, JSON, LAST, Lab, asks
+from conformance.http import Closed, Garbled, NoAnswer, Request, Response, Silence
 
 _NOTE = b'{"title":"t","text":""}'
 _TYPE = "application/json"
@@ -35,14 +26,12 @@ def _post(body: bytes, media_type: str | None = _TYPE, *headers: tuple[str, str]
 
 def _fate(data: bytes, lab: Lab) -> str:
     """``taken`` or ``altered``; or else ``refused``, ``failed``, ``closed``, ``waits``, or 4xx."""
-    with connect(lab) as connection:
-        send(connection, data)
+    with lab.connect() as connection:
+        connection.offer(data)
         try:
             response = connection.receive(Request("/notes", "POST"))
-        except Closed:
-            return "closed"
-        except Silence:
-            return "waits"
+        except NoAnswer as error:
+            return error.fate
     if response.status != 201:
         named = {400: "refused", 422: "refused"} | dict.fromkeys(range(500, 600), "failed")
         return named.get(response.status, str(response.status))
@@ -81,12 +70,12 @@ def _body_fate(request: Request, lab: Lab) -> str:
     head, _, body = request.encode("x").partition(b"\r\n\r\n")
     first: Response | None = None
     then: Response | None = None
-    with connect(lab) as connection:
-        send(connection, head + b"\r\n\r\n")
+    with lab.connect() as connection:
+        connection.offer(head + b"\r\n\r\n")
         with contextlib.suppress(TimeoutError):
             if request.headers and b" 100" in connection.socket.recv(12, socket.MSG_PEEK):
                 return "asked for"
-        send(connection, body + LAST.encode("x"))
+        connection.offer(body + LAST.encode("x"))
         try:
             first = connection.receive(request)
             then = connection.receive(LAST)
@@ -98,8 +87,8 @@ def _body_fate(request: Request, lab: Lab) -> str:
         except Closed:
             pass
     if then is None:
-        return "closed" if keeps_alive(lab) else CLOSES
-    return "next one answered" if then.body == HELLO else "taken for a request"
+        return "closed" if lab.keeps_alive() else CLOSES
+    return "next one answered" if lab.page.is_in(then) else "taken for a request"
 
 
 for _id, _request, _parts in (

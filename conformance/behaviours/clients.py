@@ -5,8 +5,7 @@ import time
 from contextlib import ExitStack
 from functools import partial
 
-from conformance.behaviours.connection import CLOSES, INDEX, connect, keeps_alive, send
-from conformance.behaviours.lab import Lab, asks
+from conformance.behaviours.lab import CLOSES, INDEX, Lab, asks
 from conformance.http import Closed, Connection, Garbled, Request, Silence
 
 _HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"
@@ -18,7 +17,7 @@ _MUCH = 20 << 20
 @asks("half-close", "sleep")
 def half_close(lab: Lab) -> str:
     """The response takes a while, so that the server notices the half-close before sending it."""
-    with connect(lab) as connection:
+    with lab.connect() as connection:
         connection.send(Request("/sleep?ms=700").encode("x"))
         connection.socket.shutdown(1)
         try:
@@ -56,7 +55,7 @@ def _response_time(lab: Lab, sent: bytes, count: int) -> float:
                 other = held.enter_context(lab.server.connect(1))
             except OSError:  # the accept queue is full
                 break
-            send(other, sent)
+            other.offer(sent)
         start = time.monotonic()
         with contextlib.suppress(OSError, Closed, Silence):
             other = held.enter_context(lab.server.connect(_LONGEST))
@@ -82,7 +81,7 @@ def _life(connection: Connection, byte: bytes = b"") -> str:
     began = time.monotonic()
     connection.socket.settimeout(1)
     while (seconds := time.monotonic() - began) < WAIT:
-        send(connection, byte)
+        connection.offer(byte)
         with contextlib.suppress(TimeoutError):
             while connection.read_some():
                 pass
@@ -93,9 +92,9 @@ def _life(connection: Connection, byte: bytes = b"") -> str:
 @asks("idle-connection", "text", lane="waiting", needs="get")
 def idle_connection(lab: Lab) -> str:
     """After one response."""
-    if not keeps_alive(lab):
+    if not lab.keeps_alive():
         return CLOSES
-    with connect(lab) as connection:
+    with lab.connect() as connection:
         connection.request(INDEX)
         return _life(connection)
 
@@ -103,8 +102,8 @@ def idle_connection(lab: Lab) -> str:
 @asks("slow-head", "text", lane="waiting", needs="get")
 def slow_head(lab: Lab) -> str:
     """One endless header."""
-    with connect(lab) as connection:
-        send(connection, _HALF)
+    with lab.connect() as connection:
+        connection.offer(_HALF)
         return _life(connection, b"a")
 
 
@@ -115,7 +114,7 @@ def slow_head(lab: Lab) -> str:
 def endless_head(lab: Lab) -> str:
     """20 MB of headers, each of 1 KB."""
     piece = (b"X-A: " + b"a" * 1017 + b"\r\n") * 64
-    with connect(lab) as connection:
+    with lab.connect() as connection:
         try:
             connection.send(_HEAD.encode())
             for _ in range(_MUCH // len(piece)):

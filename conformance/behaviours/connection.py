@@ -1,61 +1,22 @@
 """The group `connection`: its lifetime, how requests share it, and general headers."""
 
-import contextlib
 import re
 import socket
 import time
-from collections.abc import Mapping
 from functools import partial
 
 import spec
-from conformance.behaviours.lab import Lab, Need, asks
-from conformance.http import Closed, Connection, Garbled, Request, Response, Silence
+from conformance.behaviours.lab import CLOSES, INDEX, JSON, LAST, STATUS, Lab, asks
+from conformance.http import Closed, Garbled, Request, Response, Silence
 
-# The answer of a server without keep-alive to questions about more than one request
-CLOSES = "closes after each response"
-
-HELLO = spec.expected("/index").body
-MESSAGE = spec.expected("/json").body
-
-STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")  # a status line
-
-INDEX = Request("/index")
-LAST = Request("/index", headers=(("Connection", "close"),))
+_HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"
 
 
-# Helpers of several questions
-
-
-def connect(lab: Lab) -> Connection:
-    """A connection on which silence for more than the patience counts as no answer.
-
-    Many servers close an idle connection after 5 s, some after 10: this is well apart from both.
-    """
-    return lab.server.connect(lab.patience * 1.5)
-
-
-def send(connection: Connection, data: bytes) -> None:
-    """Send data that a server may not read completely."""
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError, TimeoutError):
-        connection.send(data)
-
-
-def keeps_alive(lab: Lab) -> bool:
-    """Whether a connection carries a second request, if both are correct."""
-    with connect(lab) as connection:
-        if connection.request(INDEX).is_last:
-            return False
-        try:
-            connection.request(INDEX)
-        except Closed:
-            return False
-    return True
-
-
-def _status(connection: Connection, data: bytes) -> str:
+def _status(text: str, lab: Lab) -> str:
     """The first status, which may be 1xx; or ``closed`` or ``waits``."""
-    send(connection, data)
-    raw, ended = connection.read_until(lambda raw: len(raw) >= len("HTTP/1.1 200"))
+    with lab.connect() as connection:
+        connection.offer(text.encode())
+        raw, ended = connection.read_until(lambda raw: len(raw) >= len("HTTP/1.1 200"))
     if not raw:
         return "closed" if ended else "waits"
     line = STATUS.match(raw)
@@ -64,67 +25,34 @@ def _status(connection: Connection, data: bytes) -> str:
     return line[1].decode()
 
 
-# Questions that the status answers
-
-_HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"
-_FATE = {"2": "served", "4": "refused", "5": "refused"}
-
-# Requests, and answers by prefix of the status; ``closed`` and ``waits`` are answers as well
-_BY_STATUS: dict[str, tuple[str, Mapping[str, str]]] = {
-    "http-1-0-without-host": ("GET /index HTTP/1.0\r\n\r\n", _FATE),
-    "empty-line-first": (f"\r\n{_HEAD}\r\n", _FATE),
-    "header-of-12-kb": (f"{_HEAD}X-A: {'a' * 12_000}\r\n\r\n", _FATE),
-    "expect-continue": (
-        "POST /index HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n",
-        {"100": "100", "2": "final status", "4": "final status", "5": "final status"},
-    ),
-}
+def _fate(text: str, lab: Lab) -> str:
+    status = _status(text, lab)
+    return {"2": "served", "4": "refused", "5": "refused"}.get(status[0], status)
 
 
-def _named(status: str, names: Mapping[str, str]) -> str:
-    """The answer for the longest prefix of the status that has one."""
-    return next((names[status[:n]] for n in (3, 1) if status[:n] in names), status)
+for _id, _text in {
+    "http-1-0-without-host": "GET /index HTTP/1.0\r\n\r\n",
+    "empty-line-first": f"\r\n{_HEAD}\r\n",
+    "header-of-12-kb": f"{_HEAD}X-A: {'a' * 12_000}\r\n\r\n",
+}.items():
+    asks(_id, "text", needs="get")(partial(_fate, _text))
 
 
-def _ask_status(text: str, names: Mapping[str, str], lab: Lab) -> str:
-    with connect(lab) as connection:
-        return _named(_status(connection, text.encode()), names)
-
-
-for _id, (_text, _names) in _BY_STATUS.items():
-    _needs: Need = "post" if _text.startswith("POST") else "get"
-    asks(_id, "text", needs=_needs)(partial(_ask_status, _text, _names))
+@asks("expect-continue", "text", needs="post")
+def expect_continue(lab: Lab) -> str:
+    """The first status."""
+    head = "POST /index HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"
+    status = _status(head, lab)
+    return "final status" if status[0] in "245" else status
 
 
 # A second request on the connection
-
-_HTTP_1_0 = Request("/index", headers=(("Connection", "keep-alive"),), version="1.0")
-
-
-def _after_http_1_0(lab: Lab) -> tuple[Response, str]:
-    """The response to an HTTP/1.0 request, and what becomes of the next one on its connection.
-
-    None is sent if the response says that it is the last one: Werkzeug's server, for example,
-    waits for more if a request comes within 10 ms, and closes if it comes later.
-    """
-    with connect(lab) as connection:
-        response = connection.request(_HTTP_1_0)
-        if response.is_last:
-            closed = connection.is_closed_within(lab.patience * 1.5)
-            return response, "closed" if closed else "left open"
-        try:
-            connection.request(_HTTP_1_0)
-        except Closed:
-            return response, "closed"
-        except Silence:
-            return response, "left open"
-    return response, "kept"
 
 
 @asks("keep-alive", needs="get")
 def keep_alive(lab: Lab) -> str:
     """Two requests in sequence."""
-    return "kept" if keeps_alive(lab) else "closed"
+    return "kept" if lab.keeps_alive() else "closed"
 
 
 @asks("response-delay", needs="get")
@@ -134,9 +62,9 @@ def response_delay(lab: Lab) -> str:
     The client is told to delay its acknowledgements by 40 ms, as Linux does by itself on a
     connection that both sides use in turn, except for the first ones and those after a pause.
     """
-    if not keeps_alive(lab):
+    if not lab.keeps_alive():
         return CLOSES
-    with connect(lab) as connection:
+    with lab.connect() as connection:
         for number in range(50):
             connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)  # tcp(7)
             began = time.monotonic()
@@ -148,18 +76,30 @@ def response_delay(lab: Lab) -> str:
 
 @asks("http-1-0-keep-alive", "text", needs="get")
 def http_1_0_keep_alive(lab: Lab) -> str:
-    """An HTTP/1.0 client needs a header that says that the connection stays open."""
-    response, then = _after_http_1_0(lab)
-    if response.status >= 400:
-        return "refused"
-    unsaid = then == "kept" and "keep-alive" not in response.options
-    return "kept without saying so" if unsaid else then
+    """An HTTP/1.0 client needs a header that says that the connection stays open.
+
+    None is sent after a last response: Werkzeug's server, for example, waits for more if a request
+    comes within 10 ms, and closes if it comes later.
+    """
+    request = Request("/index", headers=(("Connection", "keep-alive"),), version="1.0")
+    with lab.connect() as connection:
+        response = connection.request(request)
+        if response.status >= 400:
+            return "refused"
+        if response.is_last:
+            closed = connection.is_closed_within(lab.patience * 1.5)
+            return "closed" if closed else "left open"
+        try:
+            connection.request(request)
+        except Closed:
+            return "closed"
+        except Silence:
+            return "left open"
+    return "kept" if "keep-alive" in response.options else "kept without saying so"
 
 
 # Pipelining
 
-
-JSON = Request("/json")
 _SEVERAL = (INDEX, JSON, Request("/nothing"), JSON, LAST)
 
 
@@ -169,8 +109,8 @@ def pipelining(lab: Lab) -> str:
     expected = [_body_of(lab, lab.ask(request.target)) for request in _SEVERAL]
     bodies: list[str] = []
     short = over = ""
-    with connect(lab) as connection:
-        send(connection, b"".join(request.encode("x") for request in _SEVERAL))
+    with lab.connect() as connection:
+        connection.offer(b"".join(request.encode("x") for request in _SEVERAL))
         try:
             for request in _SEVERAL:
                 response = connection.receive(request)
@@ -182,7 +122,7 @@ def pipelining(lab: Lab) -> str:
             short = over or "dropped"
         except Garbled:
             return "mixed up"
-    if short == "closed" and not keeps_alive(lab):
+    if short == "closed" and not lab.keeps_alive():
         return CLOSES
     if bodies == expected[: len(bodies)]:
         return short or "in order"
@@ -193,7 +133,7 @@ def _body_of(lab: Lab, response: Response) -> str:
     """What a response is."""
     if lab.page.is_in(response):
         return "the page"
-    return "JSON" if response.body == MESSAGE else "an error"
+    return "JSON" if response.body == spec.expected("/json").body else "an error"
 
 
 # Headers of a response

@@ -1,16 +1,17 @@
-"""The group `databases`: MongoDB and PostgreSQL that are away, hang or are busy."""
+"""The groups `databases`, which are away, hang or are busy, and `upstream`, what reaches it."""
 
 import time
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
-from conformance.behaviours.instance import launched
 from conformance.behaviours.lab import Lab, asks
 from conformance.http import FAILED, Closed, Request, Silence
+from conformance.instance import launched
 from conformance.subject import Controlled, Subject
-from harness.ports import free_port
-from harness.processes import wait_until
+from harness.system.ports import free_port
+from harness.system.processes import wait_until
 
 _MONGODB, _POSTGRESQL = "/mongo", "/agents"  # endpoints that need one of them
 
@@ -42,7 +43,7 @@ def _connected(lab: Lab) -> Iterator[Controlled]:
 def starts(lab: Lab) -> str:
     """Start a server while MongoDB refuses connections."""
     refusing = lab.controlled.mongodb.address.through(free_port())
-    with launched(lab, MONGODB_URL=refusing) as server:
+    with launched(lab.controlled, MONGODB_URL=refusing) as server:
         serves = server.serves()
         status = _status(server, _MONGODB) if serves else None
         if server.has_ended:
@@ -105,3 +106,48 @@ def hangs_many(lab: Lab) -> str:
         if _status(server, "/index") != 200:
             return "not served"
         return "served late" if any(one.is_readable() for one in waiting) else "served"
+
+
+# The upstream
+
+_CALLS = 4
+
+
+def _read(lab: Lab, name: str, *values: str) -> set[str]:
+    """The ids with which the upstream is called, of these and their list; or ``refused``."""
+    request = Request("/slow_api?calls=1&ms=0", headers=tuple((name, one) for one in values))
+    if lab.server.ask(request, timeout=lab.patience).status >= 400:
+        return {"refused"}
+    possible = {*values, ",".join(values), ", ".join(values)}
+    return {id for id in possible if lab.controlled.upstream_calls(id)["calls"]}
+
+
+@asks("client-leaves", "slow_api", control=True)
+def client_leaves(lab: Lab) -> str:
+    """The calls take longer than their end is waited for."""
+    id = uuid.uuid4().hex
+
+    def in_flight() -> int:
+        return lab.controlled.upstream_calls(id)["in_flight"]
+
+    request = Request(f"/slow_api?calls={_CALLS}&ms=5000", headers=(("X-Request-Id", id),))
+    with lab.server.connect() as connection:
+        connection.send(request.encode("x"))
+        assert wait_until(lambda: in_flight() == _CALLS, timeout=lab.patience), "no calls"
+    return "stopped" if wait_until(lambda: in_flight() == 0, timeout=2.5) else "go on"
+
+
+@asks("underscored-header", "slow_api", control=True)
+def underscored_header(lab: Lab) -> str:
+    """Without the right header, so that none can take precedence."""
+    read = _read(lab, "X_Request_Id", uuid.uuid4().hex)
+    return "ignored" if not read else "refused" if "refused" in read else "taken"
+
+
+@asks("repeated-header", "slow_api", control=True)
+def repeated_header(lab: Lab) -> str:
+    """Two values that no other request has."""
+    first, last = uuid.uuid4().hex, uuid.uuid4().hex
+    read = _read(lab, "X-Request-Id", first, last)
+    named = {"refused": "refused", first: "the first", last: "the last"}
+    return named.get(min(read), "joined") if read else "neither"

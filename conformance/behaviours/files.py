@@ -10,24 +10,15 @@ from email.utils import formatdate
 from functools import partial
 
 import spec
-from conformance.behaviours.connection import LAST
-from conformance.behaviours.lab import Lab, asks
+from conformance.behaviours.lab import LAST, Lab, asks, fate
 from conformance.http import Closed, Garbled, Request, Response, Silence
 from conformance.subject import MODIFIED
-from harness.processes import wait_until
+from harness.system.processes import wait_until
 from spec import media_types
 
 _PHOTO = "/files/photo.jpg"
 _CONTENT = spec.files()["photo.jpg"]
 _SIZE = len(_CONTENT)
-
-
-def fate(outcome: str) -> str:
-    """The fate of a request in a word, from the result of :meth:`Lab.outcome`."""
-    if outcome == "404":
-        return "not found"
-    named = {"2": "served", "3": "redirected", "4": "refused", "5": "failed"}
-    return named.get(outcome[0], outcome)
 
 
 # Validators and conditions
@@ -37,10 +28,9 @@ def fate(outcome: str) -> str:
 def validators(lab: Lab) -> str:
     """Which of the two validators a response has."""
     response = lab.ask(_PHOTO)
-    etag, date = response.header("ETag") is not None, response.header("Last-Modified") is not None
-    return {(True, True): "both", (True, False): "etag", (False, True): "date"}.get(
-        (etag, date), "none"
-    )
+    names = {"etag": "ETag", "date": "Last-Modified"}
+    found = [name for name, header in names.items() if response.header(header) is not None]
+    return "both" if len(found) == 2 else found[0] if found else "none"
 
 
 @asks("if-none-match", "files")
@@ -60,8 +50,8 @@ def two_conditions(lab: Lab) -> str:
 def _conditions(response: Response) -> dict[str, str]:
     """The headers with which a browser revalidates a cached response."""
     etag, date = response.header("ETag"), response.header("Last-Modified")
-    conditions = {"If-None-Match": etag} if etag else {}
-    return conditions | ({"If-Modified-Since": date} if date else {})
+    conditions = {"If_None_Match": etag} if etag else {}
+    return conditions | ({"If_Modified_Since": date} if date else {})
 
 
 def _changed(name: str, content: bytes, modified: float, lab: Lab) -> str:
@@ -72,7 +62,7 @@ def _changed(name: str, content: bytes, modified: float, lab: Lab) -> str:
     first = lab.ask(f"/files/{name}")
     file.write_bytes(content)
     os.utime(file, (modified, modified))
-    again = lab.ask(f"/files/{name}", headers=_conditions(first))
+    again = lab.ask(f"/files/{name}", **_conditions(first))
     if again.status == 304:
         return "304"
     return "new bytes" if again.body == content else "old bytes"
@@ -108,9 +98,9 @@ for _id, _headers in {
     asks(_id, "files")(partial(_status, _headers))
 
 
-def _part(value: str, first: int, lab: Lab, **condition: str) -> str:
+def _part(value: str, first: int, lab: Lab) -> str:
     """The status; ``wrong part`` for a 206 that does not hold the bytes from ``first`` on."""
-    response = lab.ask(_PHOTO, headers={"Range": value} | condition)
+    response = lab.ask(_PHOTO, Range=value)
     if response.status == 206 and not _is_part(response, first):
         return "wrong part"
     return _or_failed(str(response.status))
@@ -132,7 +122,7 @@ for _id, _range, _first in (
 @asks("several-ranges", "files")
 def several_ranges(lab: Lab) -> str:
     """Two ranges that are too far apart to be joined."""
-    response = lab.ask(_PHOTO, headers={"Range": "bytes=0-9,2000-2009"})
+    response = lab.ask(_PHOTO, Range="bytes=0-9,2000-2009")
     if response.status != 206:
         return "whole" if response.status == 200 else str(response.status)
     if media_types.parse(response.content_type or "")[0] == "multipart/byteranges":

@@ -1,12 +1,13 @@
 """The tools of a question, and its registration."""
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import spec
 from conformance.behaviours.page import CONTRACT, Page
-from conformance.http import Closed, Garbled, Response, Silence
+from conformance.http import Closed, Connection, Garbled, NoAnswer, Request, Response
 from conformance.subject import Controlled, Subject
 from spec.behaviours import RATINGS, questions
 
@@ -18,6 +19,14 @@ Lane = Literal["wire", "waiting", "alone", "databases", "process"]
 Need = Literal["get", "post", "contract"]
 
 Ask = Callable[["Lab"], str]
+
+INDEX = Request("/index")
+LAST = Request("/index", headers=(("Connection", "close"),))
+JSON = Request("/json")
+STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")  # a status line
+
+# The answer of a server without keep-alive to questions about more than one request
+CLOSES = "closes after each response"
 
 
 @dataclass(frozen=True)
@@ -34,30 +43,49 @@ class Lab:
         assert isinstance(self.server, Controlled)
         return self.server
 
-    def ask(
-        self,
-        target: str,
-        method: str = "GET",
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
-    ) -> Response:
-        """The response to a request on a connection of its own.
+    def connect(self) -> Connection:
+        """A connection on which silence for more than the patience counts as no answer.
 
-        Raises :class:`Closed`, :class:`Silence` (after ``patience``) or :class:`Garbled`.
+        Many servers close an idle connection after 5 s, some after 10: this is well apart from
+        both.
         """
-        return self.server.ask(target, method, headers, body, timeout=self.patience)
+        return self.server.connect(self.patience * 1.5)
+
+    def keeps_alive(self) -> bool:
+        """Whether a connection carries a second request, if both are correct."""
+        with self.connect() as connection:
+            if connection.request(INDEX).is_last:
+                return False
+            try:
+                connection.request(INDEX)
+            except Closed:
+                return False
+        return True
+
+    def ask(
+        self, target: str, method: str = "GET", body: bytes = b"", /, **headers: str
+    ) -> Response:
+        """The response to a request on a connection of its own; ``If_Match`` is ``If-Match``.
+
+        Raises :class:`NoAnswer` (after ``patience``) or :class:`Garbled`.
+        """
+        named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
+        return self.server.ask(Request(target, method, named, body), timeout=self.patience)
 
     def outcome(self, target: str, **headers: str) -> str:
         """The status of the response as text; or ``closed``, ``waits``, ``garbled``."""
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
         try:
-            return str(self.ask(target, headers=named).status)
-        except Closed:
-            return "closed"
-        except Silence:
-            return "waits"
-        except Garbled:
-            return "garbled"
+            return str(self.ask(target, **headers).status)
+        except (NoAnswer, Garbled) as error:
+            return error.fate
+
+
+def fate(outcome: str) -> str:
+    """The fate of a request in a word, from the result of :meth:`Lab.outcome`."""
+    if outcome == "404":
+        return "not found"
+    named = {"2": "served", "3": "redirected", "4": "refused", "5": "failed"}
+    return named.get(outcome[0], outcome)
 
 
 def worst(id: str, answers: Iterable[str]) -> str:

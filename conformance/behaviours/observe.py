@@ -1,8 +1,7 @@
 """Asks the questions: in parallel where they do not affect each other."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
@@ -15,28 +14,26 @@ from conformance.behaviours import (  # noqa: F401 - a group's module registers 
     databases,
     files,
     memory,
-    parameters,
     process,
     requests,
     routing,
-    upstream,
 )
 from conformance.behaviours.lab import INQUIRIES, Inquiry, Lab, Lane
+from conformance.behaviours.page import at_once
 from conformance.subject import Controlled, served_parts
-from harness.ports import answers
-from harness.processes import wait_until
+from harness.system.ports import answers
+from harness.system.processes import wait_until
 from spec.behaviours import questions
 
 __all__ = ["INQUIRIES", "Observation", "observe", "observe_running"]
 
-# For each server, the lanes that share it: at the same time, or one group after the other. The one
-# that takes longest starts first. Questions of ``process`` start their own, and use the shared one
-# only as a template.
-_SERVERS: tuple[tuple[tuple[Lane, ...], ...], ...] = (
-    (("waiting",),),
-    (("wire", "process"),),
-    (("alone",), ("databases",)),
-    (("databases",),),
+# For each server, the lanes that share it; the one that takes longest starts first. Questions of
+# ``process`` start their own, and use the shared one only as a template.
+_SERVERS: tuple[tuple[Lane, ...], ...] = (
+    ("waiting",),
+    ("databases",),
+    ("wire", "process"),
+    ("alone",),
 )
 
 # Questions asked at once on each server. A deployment that serves one client at a time gets half as
@@ -44,6 +41,8 @@ _SERVERS: tuple[tuple[tuple[Lane, ...], ...], ...] = (
 _TOGETHER: dict[Lane, int] = {"wire": 8, "waiting": 4, "alone": 1, "databases": 1, "process": 2}
 
 _RECOVERY = 15.0  # seconds that a server has to recover after a question
+_LONGEST_ERROR = 600  # characters: a database's errors have whole documents
+_LONGEST = 600.0  # seconds after which a server that is not ours is asked no more
 
 _starting = Semaphore(2)  # servers that start at once: a JVM takes both cores
 
@@ -62,14 +61,21 @@ Report = Callable[[Observation], None]
 
 _Queue = SimpleQueue[Inquiry]
 
-# The queues of questions for a server, group after group; each is there once for every thread
-_Work = list[list[_Queue]]
-
 
 def observe_running(lab: Lab, inquiries: Iterable[Inquiry], report: Report) -> None:
-    """Ask a server that is not ours, which may serve one client at a time."""
-    for inquiry in sorted(inquiries, key=lambda one: one.lane == "waiting"):
-        report(ask(lab, inquiry))
+    """Ask a server that is not ours, which may serve one client at a time.
+
+    Raises :class:`TimeoutError` if it takes too long.
+    """
+    pool = ThreadPoolExecutor(together := at_once(lab.server))
+    # Those that wait begin first, beside the others; on a server of one client at a time, last.
+    first = sorted(inquiries, key=lambda one: (one.lane == "waiting") != (together > 1))
+    asked = [pool.submit(ask, lab, inquiry) for inquiry in first]
+    try:
+        for one in as_completed(asked, timeout=_LONGEST):
+            report(one.result())
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def observe(start: Start, concurrent: bool, inquiries: Iterable[Inquiry], report: Report) -> None:
@@ -82,44 +88,32 @@ def observe(start: Start, concurrent: bool, inquiries: Iterable[Inquiry], report
         lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
     with ThreadPoolExecutor(sum(_TOGETHER.values())) as pool:
         running = [
-            pool.submit(_work_on, start, work, report) for work in _shared(lanes, concurrent)
+            pool.submit(_work_on, start, queues, report) for queues in _shared(lanes, concurrent)
         ]
         for one in running:
             one.result()
 
 
-def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[_Work]:
-    """The work of each server; a lane has no more servers than questions."""
+def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[list[_Queue]]:
+    """The queues of each server, one for every thread; a lane has at most a server a question."""
     together = _TOGETHER | ({} if concurrent else {"wire": 1, "waiting": 1})
-    servers: Counter[Lane] = Counter()
-    for groups in _SERVERS:
-        work = [
-            [
-                lanes[lane]
-                for lane in group
-                if lane in lanes and lanes[lane].qsize() > servers[lane]
-                for _ in range(together[lane])
-            ]
-            for group in groups
-        ]
-        servers.update(lane for group in groups for lane in group)
-        if any(work):
-            yield work
+    for group in _SERVERS:
+        if found := [lanes[lane] for lane in group if lane in lanes for _ in range(together[lane])]:
+            yield found
     for lane in ("wire", "waiting"):
         if not concurrent and lane in lanes:
             more = _TOGETHER[lane] // 2 - 1
-            yield from [[[lanes[lane]]]] * min(more, lanes[lane].qsize() - 1)
+            yield from [[lanes[lane]]] * min(more, lanes[lane].qsize() - 1)
 
 
-def _work_on(start: Start, work: _Work, report: Report) -> None:
+def _work_on(start: Start, queues: list[_Queue], report: Report) -> None:
     """Start a server and ask it."""
     with ExitStack() as held:
         with _starting:
             server = held.enter_context(start())
         lab = Lab(replace(server, parts=served_parts(server)))
-        for queues in filter(None, work):
-            with ThreadPoolExecutor(len(queues)) as pool:
-                list(pool.map(lambda queue: _ask_all(lab, queue, report), queues))
+        with ThreadPoolExecutor(len(queues)) as pool:
+            list(pool.map(lambda queue: _ask_all(lab, queue, report), queues))
 
 
 def _ask_all(lab: Lab, queue: _Queue, report: Report) -> None:
@@ -141,7 +135,7 @@ def ask(lab: Lab, inquiry: Inquiry) -> Observation:
     try:
         answer = inquiry.ask(lab)
     except Exception as error:
-        seen = Observation(id, None, f"{type(error).__name__}: {error}")
+        seen = Observation(id, None, f"{type(error).__name__}: {error}"[:_LONGEST_ERROR])
     else:
         unlisted = f"{answer!r} is not among the question's answers"
         listed = answer in questions()[id].answers

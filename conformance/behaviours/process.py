@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from signal import SIGHUP, SIGTERM
 
-from conformance.behaviours.connection import INDEX
-from conformance.behaviours.instance import Instance, launched, serving
-from conformance.behaviours.lab import Lab, asks
+from conformance.behaviours.lab import CLOSES, INDEX, Lab, asks
 from conformance.http import FAILED, Connection, Request
-from harness.ports import answers
-from harness.processes import wait_until
+from conformance.instance import Instance, launched, serving
+from harness.system.ports import answers
+from harness.system.processes import wait_until
 
 _LONG = 4.0  # seconds that a request takes: less than the usual grace of 5 s
 SETTLED = 40.0  # seconds after which a server that neither serves nor ends does neither
@@ -33,8 +32,8 @@ def _busy(lab: Lab, server: Instance) -> Iterator[Connection]:
 
 @asks("sigterm-in-flight", "sleep", lane="process")
 def _sigterm_in_flight(lab: Lab) -> str:
-    with serving(lab) as server, _busy(lab, server) as busy:
-        server.signal(SIGTERM)
+    with serving(lab.controlled) as server, _busy(lab, server) as busy:
+        server.process.send_signal(SIGTERM)
         try:
             return "finished" if busy.receive().status == 200 else "an error"
         except FAILED:
@@ -44,8 +43,8 @@ def _sigterm_in_flight(lab: Lab) -> str:
 @asks("stopping-new-connection", "sleep", lane="process")
 def _stopping_new_connection(lab: Lab) -> str:
     """A long request keeps the server from ending at once."""
-    with serving(lab) as server, _busy(lab, server) as busy:
-        server.signal(SIGTERM)
+    with serving(lab.controlled) as server, _busy(lab, server) as busy:
+        server.process.send_signal(SIGTERM)
         time.sleep(_LONG / 2)
         if server.has_ended or busy.is_readable():
             return "ends at once"
@@ -61,17 +60,17 @@ def _stopping_new_connection(lab: Lab) -> str:
 
 @asks("stopping-idle-connection", lane="process")
 def _stopping_idle_connection(lab: Lab) -> str:
-    with serving(lab) as server, server.connect() as idle:
+    with serving(lab.controlled) as server, server.connect() as idle:
         if idle.request(INDEX).is_last or idle.is_closed_within(1):
-            return "closes after each response"
-        server.signal(SIGTERM)
+            return CLOSES
+        server.process.send_signal(SIGTERM)
         return "ends" if wait_until(lambda: server.has_ended, timeout=8) else "waits"
 
 
 @asks("sigterm-status", lane="process")
 def _sigterm_status(lab: Lab) -> str:
     """The kind of exit status."""
-    with serving(lab) as server:
+    with serving(lab.controlled) as server:
         server.settle()
         status = server.stop(SIGTERM)
     if status in (-SIGTERM, 128 + SIGTERM):
@@ -81,10 +80,10 @@ def _sigterm_status(lab: Lab) -> str:
 
 @asks("sighup", lane="process")
 def _sighup(lab: Lab) -> str:
-    with serving(lab) as server:
+    with serving(lab.controlled) as server:
         server.settle()
         before = server.pids()
-        server.signal(SIGHUP)
+        server.process.send_signal(SIGHUP)
         wait_until(lambda: server.has_ended or bool(server.pids() - before), timeout=10)
         if server.has_ended:
             return "ends"
@@ -98,7 +97,7 @@ def _sighup(lab: Lab) -> str:
 def _port_in_use(lab: Lab) -> str:
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,
-        launched(lab, PORT=str(taken.getsockname()[1])) as server,
+        launched(lab.controlled, PORT=str(taken.getsockname()[1])) as server,
     ):
         if not wait_until(lambda: server.has_ended, timeout=SETTLED):
             return "runs on"
@@ -110,7 +109,7 @@ def _port_in_use(lab: Lab) -> str:
 
 @asks("ipv6", lane="process")
 def _ipv6(lab: Lab) -> str:
-    with launched(lab, HOST="::1") as server:
+    with launched(lab.controlled, HOST="::1") as server:
         wait_until(lambda: server.has_ended or answers("::1", server.port), timeout=SETTLED)
         if server.has_ended:
             return "ends"

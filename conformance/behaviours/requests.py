@@ -9,8 +9,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 
-from conformance.behaviours.connection import STATUS, connect, send
-from conformance.behaviours.lab import Lab, asks, worst
+from conformance.behaviours.lab import STATUS, Lab, asks, worst
 from conformance.behaviours.page import CONTRACT, Inapplicable
 from conformance.hostile import AMBIGUOUS, BROKEN, SENTINEL, ambiguous
 from conformance.http import statuses
@@ -51,9 +50,9 @@ def _fate(segments: list[bytes], lab: Lab) -> str:
     If a server waits for more of the body, the sentinel becomes a part of it: then there is
     silence before or after the first response. A response to the hidden request comes before that.
     """
-    with connect(lab) as connection:
+    with lab.connect() as connection:
         for segment in segments:
-            send(connection, segment)
+            connection.offer(segment)
             time.sleep(_PAUSE * (segment is not segments[-1]))
         raw, ended = connection.read_until(lab.page.shows_hidden)
     if lab.page.shows_hidden(raw):
@@ -66,7 +65,8 @@ def _fate(segments: list[bytes], lab: Lab) -> str:
         return "failed"
     if first in _NO_ENDPOINT:
         return "harmless" if goes_on else "not exercised"
-    return "refused" if first >= b"400" and not goes_on else "harmless"
+    # A handler may answer before its server has read, and refused, the body.
+    return "refused" if max([first, *then]) >= b"400" and not goes_on else "harmless"
 
 
 def _ask(id: str, lab: Lab) -> str:
@@ -81,11 +81,11 @@ for _id in AMBIGUOUS:
 def responses_to_broken_body(lab: Lab) -> str:
     """The body comes after the head, and the connection is read until it ends, or is silent."""
     for target in ("/index", "/notes"):
-        with connect(lab) as connection:
+        with lab.connect() as connection:
             head = f"POST {target} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-            send(connection, head.encode())
+            connection.offer(head.encode())
             time.sleep(_PAUSE)
-            send(connection, b"zz\r\nabc\r\n0\r\n\r\n")
+            connection.offer(b"zz\r\nabc\r\n0\r\n\r\n")
             raw, _ = connection.read_until(lambda raw: len(STATUS.findall(raw)) > 1)
         if (count := len(STATUS.findall(raw))) != 1:
             return "two" if count else "none"
@@ -97,8 +97,8 @@ def responses_to_broken_body(lab: Lab) -> str:
 
 def _refusal(data: bytes, lab: Lab) -> str:
     """The fate of a broken request, which a server may take for HTTP/0.9."""
-    with connect(lab) as connection:
-        send(connection, data)
+    with lab.connect() as connection:
+        connection.offer(data)
         raw, ended = connection.read_until(STATUS.match)
         if not raw:
             return "closed" if ended else "waits"
@@ -114,7 +114,7 @@ def _refusal(data: bytes, lab: Lab) -> str:
             return "failed"
         if status[1][:1] in (b"4", b"5"):
             return "refused"
-        send(connection, SENTINEL)
+        connection.offer(SENTINEL)
         _, ended = connection.read_until(lambda rest: len(statuses(raw + rest)) > 1)
         return "served, then closed" if ended else "served"
 

@@ -1,10 +1,11 @@
-"""The group `routing`: which requests reach an endpoint, and the responses to others."""
+"""The groups `routing`, which requests reach an endpoint, and `parameters`, how it parses them."""
 
+import json
 import re
 from functools import partial
 from urllib.parse import urljoin, urlsplit
 
-from conformance.behaviours.lab import Lab, asks
+from conformance.behaviours.lab import Lab, asks, fate
 from conformance.http import Closed, Request, Response
 
 # Targets that are equivalent to the page's, or nearly
@@ -30,11 +31,14 @@ _ELSEWHERE = (
     *("/%2Fexample.org/", "/%2F%2Fexample.org/..", "/%09/example.org/", "/files//example.org/.."),
 )
 
+# Of ``/files`` and ``/index``, the variants that servers redirect to them
+_REDIRECTED = ("/files/folder.txt", "/files", "/index/", "//index", "/INDEX", "/nothing/../index")
+
 
 def _ask(lab: Lab, target: str, method: str = "GET", body: bytes = b"") -> Response | None:
     """The response; None if the server closes the connection instead."""
     try:
-        return lab.ask(target, method, body=body)
+        return lab.ask(target, method, body)
     except Closed:
         return None
 
@@ -45,11 +49,8 @@ def _fate(lab: Lab, response: Response | None) -> str:
         return "closed"
     if lab.page.is_in(response):
         return "served"
-    if response.status == 404:
-        return "not found"
-    return {3: "redirected", 4: "refused", 5: "failed"}.get(
-        response.status // 100, f"{response.status} with another body"
-    )
+    status = str(response.status)
+    return f"{status} with another body" if response.status < 300 else fate(status)
 
 
 def _reached(target: str, lab: Lab) -> str:
@@ -133,19 +134,53 @@ def redirect_elsewhere(lab: Lab) -> str:
 @asks("host-in-redirect", "files")
 def host_in_redirect(lab: Lab) -> str:
     """Of the paths that servers redirect, the first one that is."""
-    for target in (
-        "/files/folder.txt",
-        "/files",
-        "/index/",
-        "//index",
-        "/INDEX",
-        "/nothing/../index",
-    ):
+    for target in _REDIRECTED:
         try:
-            location = lab.ask(target, headers={"Host": "other.example"}).header("Location")
+            location = lab.ask(target, Host="other.example").header("Location")
         except Closed:
             continue
         if location is not None:
             host = urlsplit(location).hostname
             return {None: "relative", "other.example": "the client's"}.get(host, "its own")
     return "no redirect"
+
+
+# Parameters
+
+# The value that makes a request line the longest that RFC 9112, section 3, recommends to support
+_LONG = "a" * (8000 - len("GET /sleep?ms=5&x= HTTP/1.1"))
+
+# Queries of ``/sleep``. However they are parsed, the right answer is not the default.
+_QUERIES = {
+    "plus-raw": "ms=+5",
+    "decimal-point": "ms=5.0",
+    "arabic-digit": "ms=%D9%A5",
+    "underscore": "ms=1_0",
+    "semicolon": "x=1;ms=5",
+    "bad-escape-elsewhere": "x=%zz&ms=5",
+    "brackets": "ms[]=5",
+    "long-query": f"ms=5&x={_LONG}",
+}
+
+
+def _read(query: str, lab: Lab) -> str:
+    """How ``/sleep`` parses a query."""
+    try:
+        response = lab.ask(f"/sleep?{query}")
+    except Closed:
+        return "closed"
+    if response.status != 200:
+        return str(response.status)
+    slept = int(json.loads(response.body)["slept_ms"])
+    return "served as the default" if slept == 1000 else f"served as {slept}"
+
+
+for _id, _query in _QUERIES.items():
+    asks(_id, "sleep")(partial(_read, _query))
+
+
+@asks("repeated-parameter", "sleep")
+def repeated(lab: Lab) -> str:
+    """Two values that are good by themselves."""
+    read = _read("ms=5&ms=6", lab)
+    return {"served as 5": "the first", "served as 6": "the last"}.get(read, read)

@@ -12,13 +12,13 @@ import spec
 from conformance.address import with_database
 from conformance.events import emit
 from conformance.subject import Controlled, Subject, start
-from harness.catalog import find_target
 from harness.errors import TaskError
-from harness.ports import free_port
-from harness.processes import ending
-from harness.scratch import scratch
+from harness.servers.catalog import find_target
+from harness.servers.settings import DEFAULTS
 from harness.services import backing_services
-from harness.settings import DEFAULTS
+from harness.system.ports import free_port
+from harness.system.processes import ending
+from harness.system.scratch import scratch
 from harness.task import end_at_once_on_signals
 
 
@@ -127,6 +127,7 @@ def part_of(item: pytest.Item) -> str:
 
 
 _LINES_OF_LOG = 8
+_LONGEST = 2_000  # characters of a message: a database's errors have whole documents
 # Where ``just serve`` serves; the server under test has stopped when its results are read
 _SERVED = f"http://{DEFAULTS['HOST']}:{DEFAULTS['PORT']}"
 
@@ -156,7 +157,7 @@ def pytest_runtest_makereport(
         request = getattr(fault, "request", None)
         status = getattr(fault, "status", 0)
         servers = [one for one in item.funcargs.values() if isinstance(one, Controlled)]
-        message = str(fault) or repr(fault) if fault else ""
+        message = (str(fault) or repr(fault))[:_LONGEST] if fault else ""
         for server in servers:
             message = message.replace(server.url, _SERVED)
         log = _logged(servers)
@@ -174,7 +175,6 @@ def pytest_runtest_makereport(
             request=request.target if request else "",
             status=status,
             what=getattr(fault, "what", ""),
-            where=report.longreprtext.splitlines()[-1] if report.failed else "",
             log=log if report.failed and not 0 < status < 500 else "",
         )
     return report

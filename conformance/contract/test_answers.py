@@ -2,8 +2,10 @@
 
 import pytest
 
-from conformance.corpus import Exchange, corpus
-from conformance.expect import right
+from conformance.corpus import Exchange, corpus, fingerprint
+from conformance.events import emit
+from conformance.expect import answer, right
+from conformance.http import Connection, Request, Response
 from conformance.marks import catches, control, serves
 from conformance.subject import Subject
 
@@ -26,3 +28,30 @@ def _asked(exchange: Exchange) -> object:
 @catches("gridfs-200-for-missing", "missing-revision-500")
 def test_answer(subject: Subject, exchange: Exchange) -> None:
     right(subject.ask(exchange.target))
+
+
+@control
+@catches("wrong-after-many")
+def test_fingerprint(subject: Subject) -> None:
+    """The whole corpus in order, on as few connections as possible, hashed as it is received.
+
+    The hash is reported in any case; the check is that each response is right.
+    """
+    received: list[tuple[Exchange, Response]] = []
+    wrong: AssertionError | None = None
+    connection: Connection | None = None
+    for exchange in corpus(subject.parts):
+        if connection is None or connection.is_over():
+            connection = subject.connect()
+        response = connection.request(Request(exchange.target))
+        received.append((exchange, response))
+        if not subject.keeps(response):
+            connection.socket.close()
+            connection = None
+        try:
+            answer(response, exchange.expected)
+        except AssertionError as error:
+            wrong = wrong or error
+    emit(event="fingerprint", value=fingerprint(received))
+    if wrong:
+        raise wrong

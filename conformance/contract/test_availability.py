@@ -11,7 +11,7 @@ from conformance.expect import holds, problem, right, same
 from conformance.http import Response
 from conformance.marks import catches, control, serves
 from conformance.subject import Controlled
-from harness.processes import wait_until
+from harness.system.processes import wait_until
 
 pytestmark = [control, serves("mongo", "agents", "gridfs")]
 

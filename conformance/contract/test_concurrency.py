@@ -1,11 +1,25 @@
-"""How requests affect each other, with ``WORKERS=1``."""
+"""How long requests take, and how they affect each other, with ``WORKERS=1``."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
-from conformance.expect import right
+import pytest
+
+from conformance.expect import holds, right
 from conformance.http import Request
 from conformance.marks import catches, control, each_endpoint, serves
 from conformance.subject import Controlled, Subject
+
+
+@serves("sleep")
+@pytest.mark.parametrize(("query", "ms"), [("", 1000), ("?ms=300", 300)])
+@catches("sleeps-not", "sleeps-short")
+def test_sleeps(subject: Subject, query: str, ms: int) -> None:
+    start = time.monotonic()
+    response = subject.ask(f"/sleep{query}")
+    took = (time.monotonic() - start) * 1000
+    right(response)
+    holds("time", f"at least {ms} ms", ms <= took, f"{took:.1f} ms", response)
 
 
 @control

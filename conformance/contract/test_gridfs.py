@@ -14,7 +14,7 @@ from conformance.http import Request
 from conformance.marks import catches, control, serves
 from conformance.stored import store
 from conformance.subject import Controlled, Subject, fresh_name
-from harness.processes import wait_until
+from harness.system.processes import wait_until
 from spec import Expected
 
 pytestmark = serves("gridfs")

@@ -7,7 +7,7 @@ import pytest
 from conformance.expect import problem, right
 from conformance.marks import catches, control, serves
 from conformance.subject import Controlled
-from harness.processes import wait_until
+from harness.system.processes import wait_until
 
 pytestmark = control
 

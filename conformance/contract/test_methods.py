@@ -5,7 +5,6 @@ import uuid
 import pytest
 
 import spec
-from conformance import upstream
 from conformance.expect import holds, right
 from conformance.http import Request
 from conformance.marks import catches, control, each_endpoint, serves
@@ -29,7 +28,7 @@ def test_another_method_of_the_collection(subject: Subject) -> None:
 
 
 def _is_refused(subject: Subject, target: str, method: str) -> None:
-    response = subject.ask(target, method)
+    response = subject.ask(Request(target, method))
     refused = not 200 <= response.status < 300
     holds("status", "no 2xx: the endpoint has no such method", refused, response.status, response)
 
@@ -56,6 +55,6 @@ def test_no_handler_runs(controlled: Controlled) -> None:
     request_id = uuid.uuid4().hex
     target = spec.ENDPOINTS["slow_api"].example
     for method in METHODS:
-        response = controlled.ask(target, method, {"X-Request-Id": request_id})
-    calls = upstream.stats(controlled, request_id)["calls"]
+        response = controlled.ask(Request(target, method, (("X-Request-Id", request_id),)))
+    calls = controlled.upstream_calls(request_id)["calls"]
     holds("calls of the upstream", "0", calls == 0, calls, response)

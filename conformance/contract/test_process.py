@@ -4,25 +4,22 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 
 import psutil
 import pytest
 
 from conformance.expect import holds, right, same
 from conformance.http import Request
+from conformance.instance import launched
 from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, is_alive
-from harness.catalog import Server
-from harness.ports import accepts, answers, free_port
-from harness.processes import stop, wait_until
-from harness.server import launch
-from harness.settings import SETTINGS
+from harness.servers.catalog import Server
+from harness.servers.settings import SETTINGS
+from harness.system.ports import accepts
+from harness.system.processes import stop, wait_until
 
 pytestmark = control
-
-Process = subprocess.Popen[bytes]
 
 LATEST = 15.0  # seconds that a process may take to end
 
@@ -52,42 +49,26 @@ def _read_by(server: Server) -> set[str]:
 @serves("mongo", "agents", "slow_api")
 @catches("bad-setting-accepted", "bad-setting-status-0", "bad-setting-unnamed")
 @catches("bounds-unchecked", "number-prefix-accepted")
-def test_bad_settings(controlled: Controlled, tmp_path: Path) -> None:
+def test_bad_settings(controlled: Controlled) -> None:
     """Each ends the process before it serves, with a non-zero status and a line that names it."""
     read = _read_by(controlled.target.server)
-    bad_settings = [(name, value) for name, value in BAD_SETTINGS if name in read]
-    good = controlled.services.environment() | {
-        "HOST": "127.0.0.1",
-        "FILES_DIR": str(controlled.files),
-    }
-    started = {}
-    for name, value in bad_settings:
-        log = tmp_path / f"{name}={value.replace('/', '-')}"
-        with log.open("w") as output:
-            port = free_port()
-            bad = good | {"PORT": str(port), name: value}
-            started[name, value] = launch(controlled.target, bad, output=output), port, log
-    try:
-        for (name, value), (process, port, log) in started.items():
-
-            def has_ended_or_serves(process: Process = process, port: int = port) -> bool:
-                return process.poll() is not None or answers("127.0.0.1", port)
-
-            wait_until(has_ended_or_serves, timeout=2 * LATEST)
-            status = process.poll()
-            setting = f"{name}={value}"
-            written = log.read_text(errors="replace")
+    with ExitStack() as held:
+        started = [
+            (name, value, held.enter_context(launched(controlled, **{name: value})))
+            for name, value in BAD_SETTINGS
+            if name in read
+        ]
+        for name, value, server in started:
+            server.serves(2 * LATEST)
+            status, written = server.process.poll(), server.log.read_text(errors="replace")
             assert status not in (0, None), (
-                f"{setting}: expected a non-zero exit status, got "
+                f"{name}={value}: expected a non-zero exit status, got "
                 f"{'no end' if status is None else status}: {written[-300:]}"
             )
             spellings = (name.lower(), name.lower().replace("_", "-"))
             assert any(spelling in written.lower() for spelling in spellings), (
-                f"{setting}: expected a line that names it, got {written[-300:]!r}"
+                f"{name}={value}: expected a line that names it, got {written[-300:]!r}"
             )
-    finally:
-        for process, _, _ in started.values():
-            stop(process, grace=0)
 
 
 @contextmanager

@@ -5,21 +5,25 @@ import uuid
 
 import pytest
 
-from conformance import upstream
 from conformance.expect import holds, problem, right, same
+from conformance.http import Request
 from conformance.marks import catches, control, serves
 from conformance.subject import Controlled
 
 pytestmark = [serves("slow_api"), control]
 
 
+def _request(query: str, request_id: str) -> Request:
+    return Request(f"/slow_api{query}", headers=(("X-Request-Id", request_id),))
+
+
 @pytest.mark.parametrize(("query", "calls"), [("", 10), ("?calls=50&ms=3000", 50)])
 @catches("fan-out-sequential", "fan-out-narrow", "fan-out-twice", "request-id-dropped")
 def test_calls_are_in_flight_together(controlled: Controlled, query: str, calls: int) -> None:
     request_id = uuid.uuid4().hex
-    response = controlled.ask(f"/slow_api{query}", headers={"X-Request-Id": request_id}, timeout=30)
+    response = controlled.ask(_request(query, request_id), timeout=30)
     right(response)
-    stats = upstream.stats(controlled, request_id)
+    stats = controlled.upstream_calls(request_id)
     same("calls with the request's X-Request-Id", calls, stats["calls"], response)
     same("calls in flight at once", calls, stats["most_in_flight"], response)
 
@@ -40,18 +44,16 @@ FAILURES = {
 @catches("upstream-failed-504")
 def test_an_upstream_that_fails(controlled: Controlled, failure: str) -> None:
     request_id = uuid.uuid4().hex
-    upstream.fail(controlled, request_id, failure)
-    headers = {"X-Request-Id": request_id}
-    problem(controlled.ask("/slow_api?calls=3&ms=1", headers=headers), 502)
+    controlled.fail_upstream(request_id, failure)
+    problem(controlled.ask(_request("?calls=3&ms=1", request_id)), 502)
 
 
 @catches("upstream-waited-for", "upstream-late-502")
 def test_an_upstream_that_is_late(controlled: Controlled) -> None:
     request_id = uuid.uuid4().hex
-    upstream.fail(controlled, request_id, "hang")
+    controlled.fail_upstream(request_id, "hang")
     start = time.monotonic()
-    headers = {"X-Request-Id": request_id}
-    response = controlled.ask("/slow_api?calls=2&ms=1", headers=headers, timeout=15)
+    response = controlled.ask(_request("?calls=2&ms=1", request_id), timeout=15)
     took = time.monotonic() - start
     problem(response, 504)
     holds("time", "at least 5 s", took >= 5, f"{took:.1f} s", response)

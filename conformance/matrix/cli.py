@@ -1,27 +1,27 @@
 """The command line."""
 
 import json
+import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from conformance.matrix.foreign import examine
+from conformance.matrix.foreign import ask_all, meet, upload_of
 from conformance.matrix.page import render
 from conformance.matrix.rows import Row, condensed, rows
 from conformance.report import STYLES
-from harness.catalog import find_targets
-from harness.console import result
+from harness.console import result, say
 from harness.errors import UsageError
 from harness.paths import CALLER
+from harness.servers.catalog import find_targets
+from harness.system.files import write_whole
 from harness.task import reports_errors
-from harness.writing import write_whole
-from spec.behaviours import questions
+from spec.behaviours import Rating, questions
 
 _WIDTH = 100  # the most columns that are used: a pager has no more on most screens
 
@@ -47,7 +47,10 @@ def main(
     everything: bool,
     to_json: bool,
     page: Path | None,
-    **foreign: Any,
+    post: str | None,
+    body: Path | None,
+    content_type: str | None,
+    fail_on: Rating | None,
 ) -> None:
     """Show how stacks behave where the contract does not decide.
 
@@ -69,46 +72,45 @@ def main(
     if len(urls) > (len(names) == 1):
         raise UsageError("ask one URL at a time, with no other names")
     if urls:
-        examine(urls[0], group, to_json, page, **foreign)
+        lab, seen, inquiries = meet(urls[0], group, upload_of(post, body, content_type))
+        try:
+            ask_all(lab, inquiries, seen)
+        except KeyboardInterrupt:
+            say("interrupted: these are the answers so far")
+            raise
+        finally:
+            _put(page, seen.as_page, to_json, seen.as_dict, lambda: seen.show(result))
+        if fail_on and seen.counts()[fail_on]:
+            sys.exit(1)
         return
-    if any(foreign.values()):
+    if post or body or content_type or fail_on:
         raise UsageError("--post, --body, --content-type and --fail-on need a URL")
     targets = find_targets(names or ("all",))
     found = rows(targets, group)
     if not found:
         raise UsageError("these servers have no records: run `just conform NAME --record`")
+    _put(
+        *(page, lambda: render(targets, found)),
+        *(to_json, lambda: [row.as_dict() for row in found]),
+        lambda: show(found, result, everything=everything),
+    )
+
+
+def _put(
+    page: Path | None,
+    html: Callable[[], str],
+    to_json: bool,
+    document: Callable[[], object],
+    show: Callable[[], None],
+) -> None:
+    """Write a page, or print JSON or text."""
     if page:
-        write_whole(CALLER / page, render(targets, found))
+        write_whole(CALLER / page, html())
         click.echo(CALLER / page)
     elif to_json:
-        click.echo(as_json(found))
+        click.echo(json.dumps(document(), indent=2, ensure_ascii=False))
     else:
-        show(found, result, everything=everything)
-
-
-def as_json(found: Sequence[Row]) -> str:
-    """The questions with their sources, and each deployment's answer with its rating."""
-    return json.dumps(
-        [
-            {
-                "id": row.question.id,
-                "group": row.question.group,
-                "question": row.question.text,
-                "source": row.question.source,
-                "decided_by": row.question.decided_by,
-                "requirement": row.question.requirement,
-                "differs": row.differs,
-                "answers": {
-                    name: {"answer": answer, "rating": rated.rating if rated else None}
-                    for name, answer in row.answers.items()
-                    for rated in [row.rated(answer)]
-                },
-            }
-            for row in found
-        ],
-        indent=2,
-        ensure_ascii=False,
-    )
+        show()
 
 
 def show(found: Sequence[Row], console: Console, *, everything: bool) -> None:

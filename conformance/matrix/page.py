@@ -10,9 +10,9 @@ from typing import get_args
 
 from markupsafe import Markup, escape
 
+from conformance import pages
 from conformance.matrix.rows import Row, condensed
-from harness import pages
-from harness.catalog import Target
+from harness.servers.catalog import Target
 from spec.behaviours import Layer
 
 # The sign of each rating, besides its colour
@@ -45,15 +45,8 @@ def render(targets: Sequence[Target], found: Sequence[Row]) -> str:
         "servers": servers,
         "every": every,
         "without": [target.name for target in targets if target.name not in recorded],
-        "parts": [
-            ("Different answers", [row for row in found if row.differs]),
-            ("The same answer from all", [row for row in found if not row.differs]),
-        ],
-        "total": len(found),
-        "hidden": sum(not row.is_notable for row in found),
+        "rows": found,
         "layers": get_args(Layer),
-        "groups": list(dict.fromkeys(row.question.group for row in found)),
-        "languages": sorted({server.language for server in servers}),
         "risks": {server.name: _risk(server, found) for server in servers},
         "signs": SIGNS,
         "cells": lambda row: [cell for server in servers for cell in _cells(server, row)],

@@ -5,10 +5,25 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from conformance import records
-from harness.catalog import Target
+from harness.servers.catalog import Target
 from spec.behaviours import Answer, Question, questions
 
 RATINGS = ("risky", "slow", "unlisted", "plain", "good")  # the worst first
+
+
+Described = dict[str, str | None]  # what JSON has of a question
+
+
+def described(question: Question) -> Described:
+    """The question without its possible answers."""
+    return {
+        "id": question.id,
+        "group": question.group,
+        "question": question.text,
+        "source": question.source,
+        "decided_by": question.decided_by,
+        "requirement": question.requirement,
+    }
 
 
 @dataclass(frozen=True)
@@ -17,6 +32,17 @@ class Row:
 
     question: Question
     answers: dict[str, str]  # by ``server/deployment``
+
+    def as_dict(self) -> dict[str, object]:
+        """The question, and each deployment's answer with its rating."""
+        rated = {name: (answer, self.rated(answer)) for name, answer in self.answers.items()}
+        return described(self.question) | {
+            "differs": self.differs,
+            "answers": {
+                name: {"answer": answer, "rating": one and one.rating}
+                for name, (answer, one) in rated.items()
+            },
+        }
 
     @property
     def differs(self) -> bool:

@@ -1,23 +1,25 @@
 """The services that servers use: MongoDB, PostgreSQL and a slow upstream.
 
-Tasks share them. Each is run by a keeper process (:mod:`harness.services.keeper`), which starts it
-for the first task that needs it and stops it after the last, even if tasks crash.
+Tasks share them: a supervisor (:mod:`harness.services.supervisor`) starts each for the first task
+that needs it and stops it after the last, even if tasks crash.
 """
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from harness.locks import locked
+from harness.errors import UsageError
 from harness.services.fixtures import clear, fill, names
-from harness.services.keeper import delete_data, launch
+from harness.services.lease import LOCK, leased
 from harness.services.mongodb import MongoDB
 from harness.services.postgresql import PostgreSQL
 from harness.services.upstream import Upstream
-from harness.services.watch import watched
+from harness.system.locks import claim, locked
 
 KINDS = (MongoDB, PostgreSQL, Upstream)
+
+_STOPPING = 5.0  # Seconds that the services may take to stop after the last task
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,6 @@ class Services:
     slow_api_url: str
 
     def environment(self) -> dict[str, str]:
-        """The contract's settings for them."""
         return {
             "MONGODB_URL": self.mongodb_url,
             "DATABASE_URL": self.database_url,
@@ -58,9 +59,13 @@ def reset(env: Mapping[str, str] = os.environ) -> None:
 
 def delete() -> None:
     """Delete all data of the databases that are not the user's own; no task may use them."""
-    for kind in KINDS:
-        if kind.keeps_data:
-            delete_data(kind())
+    lock = claim(LOCK, patience=_STOPPING)
+    if not lock:
+        raise UsageError("a task uses the databases: end it before their data is deleted")
+    with lock:
+        for database in (MongoDB(), PostgreSQL()):
+            with locked(database.folder / "alive"):
+                database.reset()
 
 
 @contextmanager
@@ -68,10 +73,5 @@ def _running(env: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """Run the services that ``env`` does not name; yields the address for each setting."""
     names(env)  # refuses a wrong URL before anything starts
     settings = {kind.setting: env[kind.setting] for kind in KINDS if env.get(kind.setting)}
-    ours = [kind() for kind in KINDS if kind.setting not in settings]
-    with ExitStack() as held:
-        for service in ours:
-            held.enter_context(locked(service.folder / "users", shared=True))
-        started = launch(ours)
-        held.enter_context(watched(ours, started))
+    with leased([kind() for kind in KINDS if kind.setting not in settings]) as started:
         yield settings | started

@@ -31,8 +31,8 @@ _COLLECTIONS = ("articles", "notes", "fs.chunks", "fs.files", "fixtures")
 _PING = 5_000
 _UPLOADED = datetime(2025, 1, 1, tzinfo=UTC)
 _CHUNK = gridfs.DEFAULT_CHUNK_SIZE
+# The document in ``fixtures`` that marks the other collections as this project's
 _MARK = {"_id": "spec"}
-"""The document in ``fixtures`` that marks the other collections as this project's."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,7 @@ class _Part:
     """The fixtures of one collection."""
 
     collection: str
-    filter: Document
-    """Selects the documents of the collection that must equal these."""
+    filter: Document  # Selects the documents of the collection that must equal these
     documents: list[Document]
     index: list[tuple[str, int]] | None = None
     unique: bool = True
@@ -79,7 +78,8 @@ def _database(url: str) -> Iterator[Database[Document]]:
         with pymongo.MongoClient[Document](url, serverSelectionTimeoutMS=_PING) as client:
             yield client[name]
     except PyMongoError as error:
-        raise UsageError(f"MONGODB_URL: cannot use the database: {error}") from error
+        why = str(error).partition(", Timeout:")[0]  # without the driver's view of the servers
+        raise UsageError(f"MONGODB_URL: cannot use the database: {why}") from error
 
 
 def _database_name(url: str) -> str:
@@ -103,7 +103,7 @@ def _require_ours(database: Database[Document]) -> None:
     if taken:
         raise UsageError(
             f"MONGODB_URL: the database {database.name} has {', '.join(taken)} already, which are "
-            "not the fixtures: name another database, or delete them with `just reset --yes`"
+            "not the fixtures: name another database, or delete them with `./just reset --yes`"
         )
     database.fixtures.replace_one(_MARK, _MARK, upsert=True)
 

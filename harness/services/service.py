@@ -1,30 +1,30 @@
-"""The interface of a service to its keeper."""
+"""The interface of a service to its supervisor."""
 
 import os
+import secrets
+import shutil
 import signal
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
 
+from harness.errors import TaskError
 from harness.paths import RUN
+from harness.system.files import write_whole
 
 
 class Service(ABC):
     """A program that serves on a loopback port."""
 
     name: ClassVar[str]
-    setting: ClassVar[str]
-    """The environment variable that holds its address."""
+    setting: ClassVar[str]  # The environment variable that holds its address
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
-    user: str | None = None
-    """The user that it runs as; None for this process's."""
-    keeps_data: ClassVar[bool] = False
-    """Whether it has data that outlives it."""
+    user: str | None = None  # The user that it runs as; None for this process's
+    keeps_data: ClassVar[bool] = False  # Whether it has data that outlives it
 
-    @property
-    def folder(self) -> Path:
-        """The folder of its locks, address and log."""
-        return RUN / self.name
+    def __init__(self, folder: Path | None = None) -> None:
+        """Take the folder of its lock, port and log, if it is not that of the tasks."""
+        self.folder = folder or RUN / self.name
 
     @property
     def working_folder(self) -> Path:
@@ -36,9 +36,6 @@ class Service(ABC):
 
     def prepare(self) -> None:
         """Prepare its data; called before each start."""
-
-    def reset(self) -> None:
-        """Delete its data."""
 
     def environment(self) -> dict[str, str]:
         """The environment that it runs in."""
@@ -55,3 +52,40 @@ class Service(ABC):
     @abstractmethod
     def is_ready(self, port: int) -> bool:
         """Whether it answers."""
+
+
+class Database(Service):
+    """A service whose data and password outlive it. They are never deleted by themselves."""
+
+    keeps_data: ClassVar[bool] = True
+
+    def __init__(self, folder: Path | None = None) -> None:
+        super().__init__(folder)
+        self.home = self.folder
+
+    @property
+    def data(self) -> Path:
+        return self.home / "data"
+
+    @property
+    def _password(self) -> Path:
+        return self.home / "password"
+
+    def prepare(self) -> None:
+        """Create its data and a password, unless they exist."""
+        if not self.data.is_dir():
+            draft, password = self.home / "data.new", secrets.token_hex(16)
+            shutil.rmtree(draft, ignore_errors=True)
+            draft.mkdir(mode=0o700, parents=True)
+            self.initialise(draft, password)
+            write_whole(self._password, password, private=True)
+            draft.replace(self.data)
+        elif not self._password.is_file():
+            raise TaskError(f"{self.data} needs its password, {self._password}, which is missing")
+
+    def initialise(self, data: Path, password: str) -> None:
+        """Write new data to an empty folder."""
+
+    def reset(self) -> None:
+        self._password.unlink(missing_ok=True)
+        shutil.rmtree(self.data, ignore_errors=True)

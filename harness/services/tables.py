@@ -16,6 +16,7 @@ from harness.services.urls import malformed, require_url
 _PING = 5
 _TABLES = ("agentfeatures", "agent_login_status")
 
+# A checksum of all rows, columns and indexes of the tables
 _CHECKSUM = """
 SELECT md5(string_agg(line, E'\\n' ORDER BY line)) FROM (
   SELECT 'a ' || row::text AS line FROM agentfeatures row
@@ -28,7 +29,6 @@ SELECT md5(string_agg(line, E'\\n' ORDER BY line)) FROM (
             WHERE schemaname = current_schema() AND tablename = ANY(%(tables)s)
 ) AS lines
 """
-"""A checksum of all rows, columns and indexes of the tables."""
 
 
 def fill(url: str) -> list[str]:
@@ -72,7 +72,8 @@ def _connection(url: str) -> Iterator[psycopg.Connection]:
         with psycopg.connect(url, connect_timeout=_PING) as connection:
             yield connection
     except psycopg.Error as error:
-        raise UsageError(f"DATABASE_URL: cannot use the database: {error}") from error
+        why = " ".join(str(error).split())  # libpq writes several lines
+        raise UsageError(f"DATABASE_URL: cannot use the database: {why}") from error
 
 
 def _database_name(url: str) -> str:
@@ -111,7 +112,7 @@ def _require_ours(connection: psycopg.Connection) -> None:
         raise UsageError(
             f"DATABASE_URL: the database {connection.info.dbname} has {', '.join(taken)} already, "
             "which are not the fixtures: name another database, or delete them with "
-            "`just reset --yes`"
+            "`./just reset --yes`"
         )
 
 

@@ -5,27 +5,24 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.paths import ROOT
-from harness.ports import answers
 from harness.services.service import Service
+from harness.system.ports import answers
 
 
 class Upstream(Service):
-    """An instance of :mod:`harness.upstream`."""
+    """An instance of :mod:`harness.slow_api`."""
 
     name: ClassVar[str] = "upstream"
     setting: ClassVar[str] = "SLOW_API_URL"
 
     def command(self, port: int) -> list[str]:
-        """The upstream's module as a program."""
-        return [sys.executable, "-m", "harness.upstream", str(port)]
+        return [sys.executable, "-m", "harness.slow_api", str(port)]
 
     @property
     def working_folder(self) -> Path:
-        """The repository, where its module is found."""
         return ROOT
 
     def url(self, port: int) -> str:
-        """Its address, to which servers append the query."""
         return f"http://127.0.0.1:{port}/"
 
     def is_ready(self, port: int) -> bool:

@@ -5,5 +5,4 @@ worker_class = "gthread"
 bind = f"[{settings.HOST}]:{settings.PORT}"  # brackets as IPv6 needs them
 workers = settings.WORKERS
 threads = settings.THREADS
-timeout = 60  # a sync worker that is silent for longer is replaced
 graceful_timeout = 10

@@ -2,6 +2,7 @@ from collections.abc import AsyncIterator
 
 import asyncpg
 from aiohttp import ClientSession, TCPConnector, web
+from asyncpg.exceptions import InternalClientError
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
@@ -13,6 +14,7 @@ POSTGRESQL = web.AppKey("postgresql", asyncpg.Pool)
 UPSTREAM = web.AppKey("upstream", ClientSession)
 
 AWAY = (ConnectionFailure, ExecutionTimeout, asyncpg.PostgresConnectionError)
+UNAVAILABLE = (asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -30,7 +32,7 @@ async def mongodb(app: web.Application) -> AsyncIterator[None]:
 
 async def postgresql(app: web.Application) -> AsyncIterator[None]:
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
-    async with asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=4) as pool:
+    async with asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3) as pool:
         app[POSTGRESQL] = pool
         yield
 
@@ -45,6 +47,6 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, object]]:
     try:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
-    # asyncpg lets the socket's own errors and timeouts through.
-    except (OSError, asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError) as error:
+    # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
+    except (OSError, InternalClientError, *UNAVAILABLE) as error:
         raise asyncpg.PostgresConnectionError(repr(error)) from error

@@ -13,52 +13,28 @@ from api.responses import json_response
 logger = logging.getLogger(__name__)
 
 
-class UpstreamError(Exception):
-    """The upstream fails."""
-
-
-class UpstreamTimeout(Exception):
-    """The upstream is late."""
-
-
-def problem(status: int, **members: object) -> HttpResponse:
-    """Problem details (RFC 9457)."""
+def problem(
+    request: HttpRequest, exception: object = None, *, status: int = 500, **members: object
+) -> HttpResponse:
+    """Answer with problem details (RFC 9457), and log the cause of a 5xx; Django logs a 500."""
+    if status > 500:
+        logger.error("%r: %s: %r", request.path, type(exception).__name__, str(exception))
     body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, **members}
     return json_response(body, status=status, content_type="application/problem+json")
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return problem(400)
-
-
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return problem(404)
-
-
-def server_error(request: HttpRequest) -> HttpResponse:
-    return problem(500)
-
-
 class ProblemMiddleware(MiddlewareMixin):
-    """Answers exceptions of views, and logs the cause of each 5xx but 500, which Django logs."""
+    """Answers exceptions of views that Django has no status for."""
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         match exception:
             case ValidationError():
                 errors = exception.errors(include_url=False, include_input=False)
-                return problem(400, errors=errors)
+                return problem(request, status=400, errors=errors)
             case UnreadablePostError():  # the client has left
-                return problem(400)
+                return problem(request, status=400)
             case RequestDataTooBig():
-                return problem(413)
-            case UpstreamError():
-                status = 502
+                return problem(request, status=413)
             case OperationalError() | ConnectionFailure() | ExecutionTimeout():
-                status = 503
-            case UpstreamTimeout():
-                status = 504
-            case _:
-                return None
-        cause = exception.__cause__ or exception
-        logger.error("%r: %s: %r", request.path, type(cause).__name__, str(cause))
-        return problem(status)
+                return problem(request, exception, status=503)
+        return None

@@ -7,7 +7,6 @@ from typing import Literal
 from aiohttp import ClientError, ClientSession
 from bson import ObjectId
 from django.conf import settings
-from django.core.exceptions import SuspiciousFileOperation
 from django.core.files.storage import default_storage
 from django.db.models import F, Value
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -18,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from api.databases import mongodb
 from api.models import AgentFeature
-from api.problems import UpstreamError, UpstreamTimeout
+from api.problems import problem
 from api.responses import json_response
 
 
@@ -90,11 +89,7 @@ def agents(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def files(request: HttpRequest, name: str) -> FileResponse:
-    try:
-        path = default_storage.path(name)
-    except SuspiciousFileOperation as error:  # out of MEDIA_ROOT
-        raise Http404 from error
-    if os.path.isfile(path):
+    if os.path.isfile(default_storage.path(name)):
         return FileResponse(default_storage.open(name))
     raise Http404
 
@@ -138,11 +133,11 @@ async def slow_api(request: HttpRequest) -> HttpResponse:
         ):
             calls = [group.create_task(call(session, n, query.ms)) for n in range(query.calls)]
     except TimeoutError as error:
-        raise UpstreamTimeout from error
+        return problem(request, error, status=504)
     except ExceptionGroup as errors:
         if errors.split((ClientError, ValueError))[1]:
             raise  # a fault of our own
-        raise UpstreamError from errors.exceptions[0]
+        return problem(request, errors.exceptions[0], status=502)
     return json_response({"results": [call.result() for call in calls]})
 
 

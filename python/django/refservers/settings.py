@@ -1,10 +1,6 @@
-from pathlib import Path
-
 from environs import Env, ValidationError, validate
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
-
-BASE_DIR = Path(__file__).resolve().parent.parent
 
 positive = validate.Range(min=1)
 mongodb = validate.Regexp(r"mongodb(\+srv)?://")
@@ -19,7 +15,7 @@ def postgresql(url: str) -> None:
 
 
 env = Env(eager=False)
-env.read_env(BASE_DIR / ".env", recurse=False)
+env.read_env(".env", recurse=False)
 HOST = env.str("HOST", "127.0.0.1")
 PORT = env.int("PORT", 8000, validate=validate.Range(1, 65535))
 WORKERS = env.int("WORKERS", 1, validate=positive)

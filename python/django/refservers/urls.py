@@ -1,6 +1,9 @@
+from functools import partial
+
 from django.urls import path
 
-from api import problems, views
+from api import views
+from api.problems import problem
 
 urlpatterns = [
     path("index", views.index),
@@ -15,6 +18,6 @@ urlpatterns = [
     path("slow_api", views.slow_api),
 ]
 
-handler400 = problems.bad_request
-handler404 = problems.not_found
-handler500 = problems.server_error
+handler400 = partial(problem, status=400)
+handler404 = partial(problem, status=404)
+handler500 = problem

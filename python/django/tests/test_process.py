@@ -2,7 +2,6 @@
 
 import http.client
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -99,8 +98,7 @@ def test_env_file(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text(
         f"MONGODB_URL={url}\nFILES_DIR={tmp_path}\nSLOW_API_URL=http://host/\nWORKERS=3\nUNKNOWN=1\n"
     )
-    shutil.copytree("refservers", tmp_path / "refservers")
-    environment = {**os.environ, "WORKERS": "2"}
+    environment = {**os.environ, "PYTHONPATH": os.getcwd(), "WORKERS": "2"}
     environment.pop("MONGODB_URL", None)
     code = "from refservers import settings; print(settings.MONGODB_URL, settings.WORKERS)"
     output = subprocess.check_output([sys.executable, "-c", code], env=environment, cwd=tmp_path)

@@ -5,12 +5,11 @@ from typing import Any, Literal
 
 import eventlet
 import orjson
-import psycopg2
 from bson import ObjectId
 from gridfs import GridFSBucket, GridOut, NoFile
 from pydantic import BaseModel, Field
 from urllib3.exceptions import HTTPError
-from werkzeug.exceptions import BadGateway, GatewayTimeout, NotFound
+from werkzeug.exceptions import BadGateway, GatewayTimeout, NotFound, ServiceUnavailable
 from werkzeug.utils import send_from_directory
 from werkzeug.wrappers import Request, Response
 
@@ -73,7 +72,7 @@ def read_note(request: Request, note_id: str) -> Response:
 
 
 def agents(request: Request) -> Response:
-    late = psycopg2.OperationalError("no answer in time")
+    late = ServiceUnavailable("PostgreSQL is late")
     with eventlet.Timeout(5, late), postgresql.item() as connection, connection.cursor() as cursor:
         cursor.execute(AGENTS)
         return json_response(cursor.fetchall())
@@ -117,12 +116,10 @@ def slow_api(request: Request) -> Response:
     for one in calls:
         one.link(ended.put)
     try:
-        with eventlet.Timeout(query.ms / 1000 + 5, TimeoutError):
+        with eventlet.Timeout(query.ms / 1000 + 5, GatewayTimeout):
             for _ in calls:
                 if isinstance(error := ended.get().wait(), Exception):
                     raise BadGateway from error
-    except TimeoutError as error:
-        raise GatewayTimeout from error
     finally:
         for one in calls:
             one.kill()

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import asyncpg
 from aiohttp import ClientSession, TCPConnector
+from asyncpg.exceptions import InternalClientError
 from fastapi import Depends, FastAPI, Request
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
@@ -12,6 +13,7 @@ from pymongo.errors import ConnectionFailure, ExecutionTimeout
 from app.settings import settings
 
 AWAY = (ConnectionFailure, ExecutionTimeout, asyncpg.PostgresConnectionError)
+UNAVAILABLE = (asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -24,8 +26,8 @@ AGENTS = """
 async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
     mongodb = AsyncMongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
-    url, size = str(settings.DATABASE_URL), settings.DATABASE_POOL_SIZE
-    postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=4)
+    url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
+    postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
     async with mongodb, postgresql, ClientSession(connector=TCPConnector(limit=0)) as upstream:
         yield {"mongodb": mongodb, "postgresql": postgresql, "upstream": upstream}
 
@@ -51,6 +53,6 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, Any]]:
     try:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
-    # asyncpg lets the socket's own errors and timeouts through.
-    except (OSError, asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError) as error:
+    # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
+    except (OSError, InternalClientError, *UNAVAILABLE) as error:
         raise asyncpg.PostgresConnectionError(repr(error)) from error

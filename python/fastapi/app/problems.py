@@ -40,7 +40,7 @@ async def answer(request: Request, error: Exception) -> Response:
         logger.error("%r: %s: %r", request.scope["path"], type(cause).__name__, str(cause))
     body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail)
     content = body.model_dump_json(exclude_none=True)
-    return Response(content, status, problem.headers, "application/problem+json")
+    return Response(content, status, problem.headers, media_type="application/problem+json")
 
 
 ERRORS = (HTTPException, RequestValidationError, *AWAY, Exception)

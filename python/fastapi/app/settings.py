@@ -1,4 +1,4 @@
-from pydantic import DirectoryPath, Field, HttpUrl, PositiveInt, PostgresDsn
+from pydantic import DirectoryPath, Field, HttpUrl, PositiveInt
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -10,7 +10,9 @@ class Settings(BaseSettings):
     WORKERS: PositiveInt = 1
     MONGODB_URL: str = Field("mongodb://127.0.0.1:27017/refservers", pattern=r"^mongodb(\+srv)?://")
     MONGODB_POOL_SIZE: PositiveInt = 32
-    DATABASE_URL: PostgresDsn = PostgresDsn("postgresql://refservers@127.0.0.1:5432/refservers")
+    DATABASE_URL: str = Field(
+        "postgresql://refservers@127.0.0.1:5432/refservers", pattern=r"^postgres(ql)?://"
+    )
     DATABASE_POOL_SIZE: PositiveInt = 10
     FILES_DIR: DirectoryPath
     SLOW_API_URL: HttpUrl

@@ -30,6 +30,7 @@ def init_app(app: Flask) -> None:
         min_size=0,
         max_size=app.config["DATABASE_POOL_SIZE"],
         timeout=3,
+        check=ConnectionPool.check_connection,
         reconnect_timeout=3,
         open=True,
     )

@@ -16,10 +16,6 @@ def create_app(**config: Any) -> Flask:
     app.config.from_mapping({"MAX_CONTENT_LENGTH": 2**20, "SQL_POOL": True} | config)
     app.json = OrjsonProvider(app)
     databases.init_app(app)
-    problems.init_app(app)
+    app.register_error_handler(Exception, problems.answer)
     app.register_blueprint(views.bp)
     return app
-
-
-if __name__ == "__main__":
-    create_app().run(settings.HOST, settings.PORT)

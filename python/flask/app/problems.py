@@ -1,13 +1,9 @@
-from flask import Flask, current_app, json, request
+from flask import current_app, json, request
 from pydantic import ValidationError
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, ServiceUnavailable
 from werkzeug.wrappers import Response
 
 from app.databases import AWAY
-
-
-def init_app(app: Flask) -> None:
-    app.register_error_handler(Exception, answer)
 
 
 def answer(error: Exception) -> Response:

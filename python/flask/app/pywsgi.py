@@ -1,4 +1,3 @@
-# ruff: noqa: E402
 from gevent import monkey
 
 monkey.patch_all()

@@ -88,9 +88,8 @@ def gridfs(name: str) -> Response:
         abort(404)
     content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
     headers = {"Content-Type": content_type, "Content-Length": str(file.length)}
-    chunks = iter(file.readchunk, b"")
-    first = next(chunks, b"")  # before the head: if it is missing, that is a 500
-    response = Response(chain([first], chunks), headers=headers)
+    first = file.readchunk()  # before the head is sent, so that a missing one is a 500
+    response = Response(chain([first], iter(file.readchunk, b"")), headers=headers)
     response.call_on_close(file.close)
     return response
 

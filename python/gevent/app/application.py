@@ -32,7 +32,7 @@ def application(request: Request) -> Response:
         response: Response = view(request, **arguments)
         return response
     except HTTPException as error:
-        return problem(request, error, error.__cause__)
+        return problem(request, error, error.__cause__ or error)
     except ValidationError as error:
         return problem(request, BadRequest(), error)
     except AWAY as error:

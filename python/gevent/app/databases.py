@@ -1,3 +1,5 @@
+from typing import Any
+
 import psycopg
 import urllib3
 from psycopg.rows import dict_row
@@ -15,18 +17,15 @@ AGENTS = """
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
 """
 
+TIMEOUTS: dict[str, Any] = {"connect_timeout": 3, "options": "-c statement_timeout=4000"}
+
 mongodb = MongoClient[dict[str, object]](
     settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, timeoutMS=4000
 ).get_default_database("refservers")
 
 postgresql = ConnectionPool(
     settings.DATABASE_URL,
-    kwargs={
-        "autocommit": True,
-        "connect_timeout": 3,
-        "options": "-c statement_timeout=4000",
-        "row_factory": dict_row,
-    },
+    kwargs={"autocommit": True, "row_factory": dict_row, **TIMEOUTS},
     min_size=0,
     max_size=settings.DATABASE_POOL_SIZE,
     timeout=3,

@@ -3,12 +3,11 @@ from typing import Any, Literal
 
 import gevent
 import orjson
-import psycopg
 from bson import ObjectId
 from gridfs import GridFSBucket, NoFile
 from pydantic import BaseModel, Field
 from urllib3.exceptions import HTTPError
-from werkzeug.exceptions import BadGateway, GatewayTimeout, NotFound
+from werkzeug.exceptions import BadGateway, GatewayTimeout, NotFound, ServiceUnavailable
 from werkzeug.utils import send_from_directory
 from werkzeug.wrappers import Request, Response
 
@@ -69,7 +68,7 @@ def read_note(request: Request, note_id: str) -> Response:
 
 
 def agents(request: Request) -> Response:
-    late = psycopg.OperationalError("no answer in time")
+    late = ServiceUnavailable("PostgreSQL is late")
     with gevent.Timeout(5, late), postgresql.connection() as connection:
         return json_response(connection.execute(AGENTS).fetchall())
 
@@ -101,12 +100,10 @@ def slow_api(request: Request) -> Response:
     query = SlowApi.model_validate(request.args.to_dict())
     calls = [gevent.spawn(call, request, number, query.ms) for number in range(query.calls)]
     try:
-        with gevent.Timeout(query.ms / 1000 + 5, TimeoutError):
+        with gevent.Timeout(query.ms / 1000 + 5, GatewayTimeout):
             for ended in gevent.iwait(calls):
                 if isinstance(error := ended.get(), Exception):
                     raise BadGateway from error
-    except TimeoutError as error:
-        raise GatewayTimeout from error
     finally:
         gevent.killall(calls, block=False)
     return json_response({"results": [ended.value for ended in calls]})

@@ -4,6 +4,7 @@ from typing import Any, TypedDict
 
 import asyncpg
 from aiohttp import ClientSession, TCPConnector
+from asyncpg.exceptions import InternalClientError
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
@@ -12,6 +13,7 @@ from starlette.applications import Starlette
 from app.settings import settings
 
 AWAY = (ConnectionFailure, ExecutionTimeout, asyncpg.PostgresConnectionError)
+UNAVAILABLE = (asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -31,7 +33,7 @@ async def lifespan(app: Starlette) -> AsyncIterator[State]:
     url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
     mongodb = AsyncMongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
-    postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=4)
+    postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
     # limit=0: calls never queue
     async with mongodb, postgresql, ClientSession(connector=TCPConnector(limit=0)) as upstream:
         database = mongodb.get_default_database("refservers")
@@ -42,6 +44,6 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, Any]]:
     try:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
-    # asyncpg lets the socket's own errors and timeouts through.
-    except (OSError, asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError) as error:
+    # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
+    except (OSError, InternalClientError, *UNAVAILABLE) as error:
         raise asyncpg.PostgresConnectionError(repr(error)) from error

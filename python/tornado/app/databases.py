@@ -3,6 +3,7 @@ from contextlib import asynccontextmanager, closing
 from typing import Any
 
 import asyncpg
+from asyncpg.exceptions import InternalClientError
 from motor.motor_tornado import MotorClient
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
 from tornado.curl_httpclient import CurlAsyncHTTPClient
@@ -10,11 +11,7 @@ from tornado.curl_httpclient import CurlAsyncHTTPClient
 from app.settings import settings
 
 AWAY = (ConnectionFailure, ExecutionTimeout, asyncpg.PostgresConnectionError)
-UNAVAILABLE = (
-    asyncpg.OperatorInterventionError,
-    asyncpg.TooManyConnectionsError,
-    asyncpg.exceptions.InternalClientError,  # of a connection that PostgreSQL has just ended
-)
+UNAVAILABLE = (asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -31,7 +28,7 @@ async def connect() -> AsyncIterator[dict[str, Any]]:
     mongodb = client.get_default_database("refservers")
     upstream = CurlAsyncHTTPClient(force_instance=True, max_clients=2000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
-    pool = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=4)
+    pool = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
     with closing(client), closing(upstream):
         async with pool:
             yield {"mongodb": mongodb, "postgresql": pool, "upstream": upstream}
@@ -41,6 +38,6 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, object]]:
     try:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
-    # asyncpg lets the socket's own errors and timeouts through.
-    except (OSError, *UNAVAILABLE) as error:
+    # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
+    except (OSError, InternalClientError, *UNAVAILABLE) as error:
         raise asyncpg.PostgresConnectionError(repr(error)) from error

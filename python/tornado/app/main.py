@@ -2,7 +2,6 @@ import asyncio
 import logging
 import signal
 import socket
-from contextlib import suppress
 from typing import Any
 
 import psutil
@@ -42,7 +41,6 @@ async def main(sockets: list[socket.socket]) -> None:
             make_app(connections),
             idle_connection_timeout=75,
             body_timeout=30,
-            max_body_size=2**20,
             max_buffer_size=2**20,
         )
         server.add_sockets(sockets)
@@ -56,8 +54,7 @@ def stop_workers(number: int, frame: object) -> None:
     """Pass a signal on: fork_processes waits for its workers to end, but ends none."""
     shutdown_event.set()  # for those that do not serve yet
     for worker in psutil.Process().children():
-        with suppress(psutil.NoSuchProcess):
-            worker.send_signal(number)
+        worker.send_signal(number)
 
 
 if __name__ == "__main__":

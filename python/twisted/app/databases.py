@@ -3,6 +3,7 @@ from collections.abc import Awaitable
 from typing import Any, NoReturn
 
 import asyncpg
+from asyncpg.exceptions import InternalClientError
 from pymongo import AsyncMongoClient
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
 from twisted.internet.defer import CancelledError, Deferred
@@ -11,6 +12,7 @@ from twisted.python.failure import Failure
 from app.settings import settings
 
 AWAY = (ConnectionFailure, ExecutionTimeout, asyncpg.PostgresConnectionError)
+UNAVAILABLE = (asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -22,7 +24,7 @@ mongodb = AsyncMongoClient[dict[str, Any]](
     settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, timeoutMS=4000
 ).get_default_database("refservers")
 postgresql = asyncpg.create_pool(
-    settings.DATABASE_URL, min_size=0, max_size=settings.DATABASE_POOL_SIZE, command_timeout=4
+    settings.DATABASE_URL, min_size=0, max_size=settings.DATABASE_POOL_SIZE, command_timeout=3
 )
 
 
@@ -40,6 +42,6 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, Any]]:
     try:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
-    # asyncpg lets the socket's own errors and timeouts through.
-    except (OSError, asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError) as error:
+    # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
+    except (OSError, InternalClientError, *UNAVAILABLE) as error:
         raise asyncpg.PostgresConnectionError(repr(error)) from error

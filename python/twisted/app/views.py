@@ -1,5 +1,4 @@
 import asyncio
-from functools import partial
 from typing import Any, Literal, NoReturn
 
 import orjson
@@ -26,7 +25,6 @@ app, nothing = Klein(), Klein()
 app.handle_errors(problem)
 app.url_map.merge_slashes = False  # no redirects
 nothing.handle_errors(problem)
-dumps = partial(orjson.dumps, default=str)  # str writes an ObjectId
 pool = client.HTTPConnectionPool(reactor)
 pool.maxPersistentPerHost = 2000
 
@@ -55,7 +53,7 @@ def query(request: Request) -> dict[str, bytes]:
 
 def json(request: Request, data: object) -> bytes:
     request.setHeader("Content-Type", "application/json")
-    return dumps(data)
+    return orjson.dumps(data, default=str)  # str writes an ObjectId
 
 
 @app.route("/index", methods=["GET"])

@@ -376,6 +376,7 @@ def carelessly_decoded(raw: str) -> str:
 
 # Switches: requests that ask a question of `behaviours.toml`, and its answers
 
+# Questions by the first 32 characters of their request lines
 ASKING = {
     "GET /index/": "trailing-slash",
     "GET /INDEX": "upper-case-path",
@@ -401,7 +402,6 @@ ASKING = {
     "GET /sleep?ms[]=5": "brackets",
     "GET /sleep?ms=5&x=aaaaaaaaaaaaaa": "long-query",
 }
-"""Questions by the first 32 characters of their request lines."""
 
 
 def switched_answer(request: Request) -> Response | None:
@@ -433,6 +433,7 @@ def hello() -> Response:
     return answer(200, TEXT, b"Hello, World!")
 
 
+# Answers that mean the same for every question
 ANSWERS: dict[str, Callable[[], Response]] = {
     "served": hello,
     "redirected": lambda: Response(308, {"Location": "/index"}),
@@ -454,4 +455,3 @@ ANSWERS: dict[str, Callable[[], Response]] = {
     "the first": lambda: json_answer({"slept_ms": 5}),
     "the last": lambda: json_answer({"slept_ms": 6}),
 }
-"""Answers that mean the same for every question."""

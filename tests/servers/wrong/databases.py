@@ -137,8 +137,7 @@ class Switches:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.waiting = 0
-        """Operations in flight."""
+        self.waiting = 0  # operations in flight
         self.away_until = 0.0
         self.watch: asyncio.Task[float] | None = None
 

@@ -29,9 +29,9 @@ TYPES = {
 }
 BYTES = "application/octet-stream"
 PIECE = 1 << 16
-BIG = 50 << 20
-"""Size in bytes from which on a response belongs to the questions about memory."""
+BIG = 50 << 20  # size in bytes from which on a response belongs to the questions about memory
 
+# The paths that the questions about names request
 NAMES = {
     "dotfile": r"files/\..*",
     "files-root": r"files/",
@@ -39,20 +39,19 @@ NAMES = {
     "encoded-slash": r"files/.*%2f.*",
     "nul-in-name": r"files/.*%00.*",
 }
-"""The paths that the questions about names request."""
 
+# The Range headers that the questions about ranges send
 RANGES = {
     "range": r"bytes=20-29",
     "range-suffix-long": r"bytes=-\d{5,}",
     "several-ranges": r".*,.*",
     "unknown-range-unit": r"lines=.*",
 }
-"""The Range headers that the questions about ranges send."""
 
 STATUSES = {"not found": 404, "refused": 400, "redirected": 308, "failed": 500}
 
+# Megabytes that a response holds in memory for each of ten clients
 TEN = {"under 800 MB": 30, "more": 100}
-"""Megabytes that a response holds in memory for each of ten clients."""
 
 
 def is_switched(answer: str, *questions: str) -> bool:

@@ -14,16 +14,15 @@ from wire import Request
 Note = dict[str, Any]
 
 
-TITLES = {"taken": "t", "altered": "t?"}
-"""What the switched answers store."""
+TITLES = {"taken": "t", "altered": "t?"}  # what the switched answers store
 
+# The questions whose bodies contain these bytes
 MARKS = {
     b"[[[[": "json-nested",
     b"NaN": "json-not-a-number",
     b"\xff": "json-invalid-utf-8",
     b" " * 1024: "body-of-2-mb",
 }
-"""The questions whose bodies contain these bytes."""
 
 
 def asked(request: Request) -> list[str]:

@@ -25,12 +25,12 @@ LONGEST_HEAD = 32 * 1024
 MOST_HEADERS = 200
 LONGEST_BODY = 1 << 20
 
+# The questions that a body asks at these targets
 BODIES = {
     "/index": "refused-body",
     "/nothing": "body-of-unknown-path",
     "/files/photo.jpg": "body-of-get",
 }
-"""The questions that a body asks at these targets."""
 
 
 @dataclass
@@ -40,10 +40,9 @@ class Request:
     version: tuple[int, int]
     headers: list[tuple[str, str]]
     body: bytes = b""
-    accepted: bool = False
-    """Whether it is answered with a success, whatever it asks for."""
+    accepted: bool = False  # whether it is answered with a success, whatever it asks for
+    # The questions that its body asks by how it came
     asked: list[str] = field(default_factory=list)
-    """The questions that its body asks by how it came."""
 
     def values(self, name: str) -> list[str]:
         return [value for key, value in self.headers if key == name]
@@ -61,10 +60,8 @@ class Response:
     status: int
     headers: dict[str, str]
     body: bytes | AsyncIterator[bytes] = b""
-    length: int | None = 0
-    """The Content-Length, unless it is among the headers; None to send none."""
-    body_for_head: bool = False
-    """Whether the body is also sent in response to HEAD."""
+    length: int | None = 0  # the Content-Length, unless it is among the headers; None to send none
+    body_for_head: bool = False  # whether the body is also sent in response to HEAD
 
 
 class Refused(Exception):
@@ -115,12 +112,9 @@ class Connection:
         self.reader, self.writer = reader, writer
         self.handler, self.stopping = handler, stopping
         self.buffer = b""
-        self.last = False
-        """Whether the connection ends after the current response."""
-        self.mute = False
-        """Whether nothing is answered after the current response."""
-        self.deadline: float | None = None
-        """When waiting for a head ends (time.monotonic)."""
+        self.last = False  # whether the connection ends after the current response
+        self.mute = False  # whether nothing is answered after the current response
+        self.deadline: float | None = None  # when waiting for a head ends (time.monotonic)
 
     async def run(self) -> None:
         Connection.open += 1

@@ -13,10 +13,9 @@ from wire import Connection, Request, Response
 class Worker:
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.terminated = asyncio.Event()
-        """Set by SIGTERM."""
+        self.terminated = asyncio.Event()  # set by SIGTERM
+        # Set by SIGUSR2: requests in flight are answered with an error
         self.failing = asyncio.Event()
-        """Set by SIGUSR2: requests in flight are answered with an error."""
 
     async def run(self, listener: socket.socket) -> None:
         stopping = asyncio.Event()

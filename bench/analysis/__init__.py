@@ -1,0 +1,1 @@
+"""Compares what was measured: figures, intervals, and the words for them."""

@@ -1,0 +1,111 @@
+"""What a reader must know about a whole run before its figures."""
+
+from collections import Counter
+
+import spec
+from bench.analysis.words import listed
+from bench.measuring.cores import as_text
+from bench.records.result import Run
+from bench.workloads.workload import Case
+
+_NAMES: dict[spec.Source, str] = {
+    "mongodb": "MongoDB",
+    "postgresql": "PostgreSQL",
+    "upstream": "the upstream",
+}
+
+
+def caveats(run: Run) -> list[str]:
+    """Reasons to doubt all figures of a run, the most serious first."""
+    return [*_missing(run), *_spoiled(run), *_elsewhere(run), *_crowded(run), *_frequency(run)]
+
+
+def _missing(run: Run) -> list[str]:
+    found = []
+    if run.quick:
+        found.append("a quick run: it only shows that everything works")
+    if not run.complete:
+        found.append(f"not complete: `just bench --resume {run.id}` continues it")
+    if run.tries:
+        found.append(
+            f"{_of(len(run.tries), 'attempt')} failed for reasons that are not the servers', "
+            "and the trials were repeated"
+        )
+    return found
+
+
+def _spoiled(run: Run) -> list[str]:
+    """How many measurements have a warning that spoils them, and which."""
+    found = [
+        {one.kind for one in measured.warnings if one.severity == "spoils"}
+        for measured in run.measurements
+    ]
+    spoiled, kinds = sum(map(bool, found)), Counter(kind for own in found for kind in own)
+    if not spoiled:
+        return []
+    each = listed(f"{kind} ({count})" for kind, count in kinds.most_common())
+    verb = "is" if spoiled == 1 else "are"
+    return [f"{spoiled} of {_of(len(found), 'measurement')} {verb} spoiled: {each}"]
+
+
+def _elsewhere(run: Run) -> list[str]:
+    found = []
+    for name, server in run.servers.items():
+        if server.address:
+            found.append(
+                f"{name} ran at {server.address}, started by its user: it was not restarted for "
+                "each trial, and its settings and versions are not known"
+            )
+        if server.address and any(one.cpu.server is None for one in run.measurements):
+            found.append(
+                f"the CPU time and memory of {name} are unknown: it ran on another machine"
+            )
+    return found
+
+
+def _crowded(run: Run) -> list[str]:
+    """Whether more programs and threads were busy at once than there are cores for them."""
+    if run.workers or any(server.address for server in run.servers.values()):
+        return []  # they are not on one machine
+    case = max(run.workload.case, key=_workers)
+    workers, threads = _workers(case), run.workload.load.threads
+    if run.cpus:
+        own = run.cpus.get("server", [])
+        if own and workers > len(own):
+            return [f"{_of(workers, 'worker')} of a server on its {_of(len(own), 'core')}"]
+        return []
+    used = {spec.ENDPOINTS[part].source for part in run.workload.parts}
+    sources = sorted(name for source, name in _NAMES.items() if source in used)
+    if run.measurements and all(one.cpu.database is None for one in run.measurements):
+        sources = [name for name in sources if name == "the upstream"]
+    busy, cores = workers + threads + len(sources), run.machine.cores
+    if busy <= cores:
+        return []
+    programs = [f"{_of(workers, 'worker')} of a server", f"{_of(threads, 'thread')} of the load"]
+    return [
+        f"{busy} busy programs on {_of(cores, 'core')}: {listed([*programs, *sources])} share "
+        "them, so the figures are of all of these together"
+    ]
+
+
+def _frequency(run: Run) -> list[str]:
+    found = []
+    quota, _, period = run.machine.limits.get("cgroup cpu.max", "max").partition(" ")
+    if quota != "max" and int(quota) < run.machine.cores * int(period):
+        found.append(f"a control group limits CPU time to {int(quota) / int(period):.3g} cores")
+    if run.machine.governor not in (None, "performance"):
+        found.append(f"the cores' frequency may change: their governor is {run.machine.governor}")
+    return found
+
+
+def placement(run: Run) -> str:
+    """``server on 0-2, load on 3``; empty if nothing was pinned."""
+    return ", ".join(f"{role} on {as_text(cores)}" for role, cores in run.cpus.items())
+
+
+def _workers(case: Case) -> int:
+    return int(case.settings.get("WORKERS", "1"))
+
+
+def _of(count: int, word: str) -> str:
+    return f"{count} {word}{'s' if count > 1 else ''}"

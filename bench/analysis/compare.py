@@ -1,0 +1,295 @@
+"""``just compare A B``: the differences between two results."""
+
+import json
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import click
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from bench.analysis.blocks import Repeats, block_effects
+from bench.analysis.comparable import differences
+from bench.analysis.estimates import ERROR, Ratio, between_runs, bounded, mean_of
+from bench.analysis.figures import FIGURES, measured_by_table, most_of, values_by_server
+from bench.analysis.summary import column, shown
+from bench.analysis.words import at_level, figure_text, listed, ratio_text
+from bench.records.result import Run
+from bench.records.store import find, read
+from bench.workloads.load import Load
+from harness.console import result, say
+from harness.errors import UsageError, did_you_mean
+from harness.task import reports_errors
+
+_Place = tuple[str, float]
+"""A case and a level."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of one figure of one server, in one case at one level."""
+
+    target: str
+    case: str
+    level: float
+    figure: str
+    before: tuple[float, ...]
+    """The repeats; infinite where a latency is over the timeout."""
+    after: tuple[float, ...]
+    ratio: float
+    """Of the geometric means, after divided by before."""
+    interval: Ratio | None
+    """Adjusted for how many ratios are shown; None for a single repeat."""
+    verdict: str
+    """``better``; ``worse``; ``same`` (no change is found, or it is below the threshold);
+    ``shared`` (it changed, but no more than the other servers did); or ``unsure`` (a single repeat
+    has no interval)."""
+
+
+def changes(
+    before: Run, after: Run, names: Sequence[str] = (), least: float = 0.05
+) -> list[Change]:
+    """The changes of the servers and figures that both runs have.
+
+    A change below ``least`` counts as ``same``. At most 5% of all comparisons of runs of the same
+    servers name any change (Bonferroni over the ratios shown). A change is named only if the
+    server has changed against the other servers, too: what all have in common may be the
+    machine's.
+    """
+    load = after.workload.load
+    both = [
+        pair
+        for figure in shown(load)
+        for pair in _pairs(before, after, figure)
+        if not names or pair.target in names
+    ]
+    order = {target: at for at, target in enumerate(after.servers)}
+    both.sort(key=lambda pair: (order[pair.target], pair.place))
+    return [_change(pair, load, ERROR / len(both), least) for pair in both]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A figure of a server in both runs, and of the servers beside it."""
+
+    place: _Place
+    figure: str
+    target: str
+    before: Mapping[str, Repeats]
+    after: Mapping[str, Repeats]
+
+
+def _pairs(before: Run, after: Run, figure: str) -> Iterator[_Pair]:
+    """The pairs of the servers that both runs have."""
+    one, other = measured_by_table(before), measured_by_table(after)
+    for place in other:
+        old = values_by_server(one.get(place, {}), FIGURES[figure])
+        new = values_by_server(other[place], FIGURES[figure])
+        both = [target for target in new if target in old]
+        for target in both:
+            olds, news = ({name: of[name] for name in both} for of in (old, new))
+            yield _Pair(place, figure, target, olds, news)
+
+
+def _change(pair: _Pair, load: Load, error: float, least: float) -> Change:
+    old, new = pair.before[pair.target], pair.after[pair.target]
+    raw = np.array([*old.values(), *new.values()])
+    values = bounded(raw, most_of(FIGURES[pair.figure], load)).tolist()
+    ones, others = values[: len(old)], values[len(old) :]
+    found = between_runs(ones, others)
+    ratio = found.ratio(error) if found else None
+    return Change(
+        pair.target,
+        *pair.place,
+        pair.figure,
+        tuple(old.values()),
+        tuple(new.values()),
+        mean_of(others) / mean_of(ones),
+        ratio,
+        _verdict(pair, ratio, error, least),
+    )
+
+
+def _verdict(pair: _Pair, ratio: Ratio | None, error: float, least: float) -> str:
+    if ratio is None:
+        return "unsure"
+    if not ratio.differs or abs(ratio.value - 1) < least:
+        return "same"
+    own = _against_others(pair, error)
+    if own and (not own.differs or (own.value > 1) != (ratio.value > 1)):
+        return "shared"
+    return "better" if (ratio.value > 1) == (FIGURES[pair.figure].better == "more") else "worse"
+
+
+def _against_others(pair: _Pair, error: float) -> Ratio | None:
+    """The change that is left without the blocks' effects, as the other servers show them."""
+    others = []
+    for target, old in pair.before.items():
+        joint = _joint(old, pair.after[target])
+        if target != pair.target and all(0 < value < math.inf for value in joint.values()):
+            others.append(joint)
+    if not others:
+        return None
+    effects = block_effects(others)
+
+    own = _joint(pair.before[pair.target], pair.after[pair.target])
+    left = {
+        block: value / math.exp(effects[block])
+        for block, value in own.items()
+        if block in effects and 0 < value < math.inf
+    }
+    earlier = [value for block, value in left.items() if block > 0]
+    later = [value for block, value in left.items() if block < 0]
+    found = between_runs(earlier, later)
+    return found.ratio(error) if found else None
+
+
+def _joint(before: Repeats, after: Repeats) -> Repeats:
+    """The blocks of both runs: those of AFTER are negative."""
+    return {**before, **{-block: value for block, value in after.items()}}
+
+
+def gone(before: Run, after: Run, names: Sequence[str] = ()) -> list[str]:
+    """The servers that BEFORE has figures of and AFTER has not, with the reason."""
+    load = before.workload.load
+    had, have = _places(before), _places(after)
+    found = []
+    for target in before.servers:
+        lost = [place for place in had[target] if place not in have[target]]
+        if not lost or (names and target not in names):
+            continue
+        reasons = [one.why for one in after.failures if one.target == target]
+        if any(one.disqualifies for one in after.failures if one.target == target):
+            why = f"disqualified: {reasons[-1]}"
+        elif reasons:
+            why = f"failed: {reasons[-1]}"
+        else:
+            why = "not measured" if target in after.servers else "not in this run"
+        places = listed(f"{at_level(load, level)} ({case})" for case, level in lost)
+        found.append(f"{target} has no figure for {places}: {why}")
+    return found
+
+
+def _places(run: Run) -> dict[str, list[_Place]]:
+    """The cases and levels that a run has figures of, by server."""
+    found = defaultdict(list)
+    for place, servers in measured_by_table(run).items():
+        for target in servers:
+            found[target].append(place)
+    return found
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("before")
+@click.argument("after")
+@click.argument("names", nargs=-1, metavar="[NAME[/DEPLOYMENT]]...")
+@click.option(
+    "--least",
+    default=5.0,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    help="Ignore changes of less than this many percent.",
+)
+@click.option("--anyway", is_flag=True, help="Compare runs that are not alike.")
+@click.option("--json", "to_json", is_flag=True, help="Print JSON.")
+@reports_errors
+def main(
+    before: str, after: str, names: tuple[str, ...], least: float, anyway: bool, to_json: bool
+) -> None:
+    """Show what changed from result BEFORE to result AFTER (files, or ids in results/).
+
+    The ratios' intervals include the noise within and between the repeats of each run. They cannot
+    include a change of the machine between the runs, so a change that all servers share is not
+    held against any. To find a small change, measure both versions in one run, as two servers.
+
+    Exit status 1 if a server got worse, or has no figures any more.
+    """
+    one, other = read(find(before)), read(find(after))
+    if unlike := differences(one, other):
+        text = f"these runs are not alike: they differ in {listed(unlike)}"
+        if not anyway:
+            raise UsageError(f"{text}. --anyway compares them all the same")
+        say(text)
+    wanted = _wanted(one, other, names)
+    found, lost = changes(one, other, wanted, least / 100), gone(one, other, wanted)
+    if not found and not lost:
+        raise UsageError("these results have no server, case and level in common")
+    if to_json:
+        shown_as = {"changes": [_json(change) for change in found], "gone": lost}
+        click.echo(json.dumps(shown_as, indent=2, ensure_ascii=False))
+    else:
+        _show(found, other.workload.load)
+        for text in lost:
+            result.print(Text(f"GONE  {text}", style="red"), soft_wrap=True)
+    sys.exit(1 if lost or any(change.verdict == "worse" for change in found) else 0)
+
+
+def _wanted(before: Run, after: Run, names: Sequence[str]) -> list[str]:
+    """The servers that these names select."""
+    known = {**before.servers, **after.servers}
+    for name in names:
+        if not any(target == name or target.startswith(f"{name}/") for target in known):
+            hint = did_you_mean(name, known, f"they have {listed(known)}")
+            raise UsageError(f"neither run has a server {name!r}: {hint}")
+    return [
+        target
+        for target in known
+        if any(target == name or target.startswith(f"{name}/") for name in names)
+    ]
+
+
+def _json(change: Change) -> dict[str, object]:
+    """Infinite values as null, which JSON has no number for."""
+
+    def finite(values: tuple[float, ...]) -> list[float | None]:
+        return [value if math.isfinite(value) else None for value in values]
+
+    return asdict(change) | {"before": finite(change.before), "after": finite(change.after)}
+
+
+_STYLES = {"better": "green", "worse": "red", "same": "dim", "shared": "yellow", "unsure": "yellow"}
+
+
+def _show(found: Sequence[Change], load: Load) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("server", "case", "level", "figure"):
+        table.add_column(heading)
+    for heading in ("before", "after", "after ÷ before", ""):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in found:
+        table.add_row(
+            one.target,
+            one.case,
+            f"{one.level:g}",
+            column(one.figure, load),
+            _repeats_text(one.before),
+            _repeats_text(one.after),
+            ratio_text(one.interval) if one.interval else f"{one.ratio:.2f}",
+            Text(one.verdict, style=_STYLES[one.verdict]),
+        )
+    result.print(table)
+    if any(one.interval for one in found):
+        text = (
+            f"\n( to ): 95% intervals, simultaneous over the {len(found)} ratios. They include the "
+            "noise within and between the repeats of each run, but no change of the machine "
+            "between the runs."
+        )
+        result.print(Text(text, style="dim"), soft_wrap=True)
+    if any(one.verdict == "shared" for one in found):
+        text = "shared: changed, but no more than the other servers: look at the machine first."
+        result.print(Text(text, style="yellow"), soft_wrap=True)
+
+
+def _repeats_text(values: tuple[float, ...]) -> str:
+    middle = figure_text(mean_of(values))
+    if len(values) == 1:
+        return middle
+    return f"{middle} [{figure_text(min(values))} to {figure_text(max(values))}]"
+
+
+if __name__ == "__main__":
+    main(prog_name="just compare")

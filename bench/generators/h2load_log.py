@@ -1,0 +1,58 @@
+"""h2load's log: a line for each request that ended."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from bench.generators.interface import WINDOWS
+from bench.records.histogram import Histogram
+
+# Bytes that are read at once: the log of a fast server has hundreds of megabytes
+_CHUNK = 16_000_000
+
+
+class Log:
+    """What a log says. Its columns are start (µs since the epoch), status and duration (µs)."""
+
+    def __init__(self, path: Path, timeout: float) -> None:
+        self.good = Histogram()
+        self.late = 0  # Answered with 200, but too late
+        self.refused = 0  # Answered with another status
+        self.ended = 0  # All requests in the log
+        # When the first request began and the last one ended (µs since the epoch)
+        self.first = self.last = 0
+        self._timeout = timeout * 1e6
+        self._ends: Counter[int] = Counter()  # Good responses by the millisecond of their end
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                self._add(chunk + file.readline())
+
+    def _add(self, lines: bytes) -> None:
+        began, status, took = np.fromstring(lines, np.int64, sep=" ").reshape(-1, 3).T
+        ended = began + took
+        self.first = min(self.first or began.min(), int(began.min()))
+        self.last = max(self.last, int(ended.max()))
+        self.ended += len(began)
+        right, in_time = status == 200, took <= self._timeout
+        good = right & in_time
+        self.late += int(np.count_nonzero(right & ~in_time))
+        self.refused += int(np.count_nonzero((status >= 0) & ~right))
+        self.good.add(took[good])
+        when, counts = np.unique(ended[good] // 1000, return_counts=True)
+        self._ends.update(dict(zip(when.tolist(), counts.tolist(), strict=True)))
+
+    @property
+    def seconds(self) -> float:
+        """The time from the first request to the end of the last."""
+        return (self.last - self.first) / 1e6
+
+    def windows(self, seconds: float) -> list[int]:
+        """Good responses in each whole window since the first request."""
+        length = 1000 // WINDOWS
+        found = [0] * int(seconds * WINDOWS)
+        for end, count in self._ends.items():
+            window = (end - self.first // 1000) // length
+            if window < len(found):
+                found[window] += count
+        return found

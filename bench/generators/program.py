@@ -1,0 +1,100 @@
+"""Runs the program of a load generator."""
+
+import os
+import resource
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.generators.interface import GeneratorError, LoadSpec
+from harness.system.processes import ending, spawn, stop
+from harness.system.programs import find_program, search_path
+
+GRACE = 60.0  # Seconds that a load generator may take beyond its duration and timeout
+_POLL = 0.05
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A program that ran to its end."""
+
+    output: str
+    seconds: float
+    cpu: float
+    observer: float
+    was_stopped: bool  # Whether it had done its work but did not end
+
+
+@dataclass(frozen=True)
+class Look:
+    """A function that looks at the running program, given its process id."""
+
+    after: float  # Seconds from the program's start
+    at: Callable[[int], None]
+
+
+def run(
+    command: Sequence[str],
+    spec: LoadSpec,
+    looks: Sequence[Look] = (),
+    hangs: Callable[[int], bool] = lambda _: False,
+) -> Finished:
+    """Run a generator's program to its end; stop it if this is interrupted.
+
+    ``hangs`` tells from its process id whether it has done its work but does not end.
+    """
+    program = find_program(command[0])
+    if program is None:
+        raise GeneratorError(f"{command[0]} is missing: `just setup` installs it")
+    requests = (spec.load.requests or 0) + 1
+    bound = (spec.duration or 0) + requests * spec.load.timeout + GRACE
+    env = os.environ | {"PATH": search_path()}
+    log = output_of(spec)
+    before, began = _children(), time.monotonic()
+    with log.open("w") as output:
+        process = spawn([program, *command[1:]], cwd=spec.folder, env=env, output=output)
+        observer = time.process_time()
+        try:
+            for look in looks:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(max(began + look.after - time.monotonic(), 0))
+                if process.poll() is None:
+                    look.at(process.pid)
+            was_stopped = _await(process, bound, hangs)
+            seconds = time.monotonic() - began
+            observer = time.process_time() - observer
+        finally:
+            stop(process, grace=2)
+    text = log.read_text(errors="replace")
+    if process.returncode and not was_stopped:
+        raise GeneratorError(f"{command[0]}: {ending(process.returncode)}\n{text.strip()[-800:]}")
+    cpu = _children() - before
+    return Finished(text, seconds, cpu, observer, was_stopped)
+
+
+def output_of(spec: LoadSpec) -> Path:
+    """The file with the output of the generator's program."""
+    return spec.folder / "generator.txt"
+
+
+def _await(process: subprocess.Popen[bytes], bound: float, hangs: Callable[[int], bool]) -> bool:
+    """Wait for the end of a program; return whether it had to be stopped."""
+    deadline = time.monotonic() + bound
+    while process.poll() is None:
+        if hangs(process.pid):
+            process.kill()
+            process.wait()
+            return True
+        if time.monotonic() > deadline:
+            raise GeneratorError(f"{process.args!s} did not end within {bound:.0f} s")
+        time.sleep(_POLL)
+    return False
+
+
+def _children() -> float:
+    """CPU seconds of all child processes that have ended, and of theirs (getrusage(2))."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -1,0 +1,1 @@
+"""Measures servers: the order of trials, each trial, and what limited it."""

@@ -1,0 +1,154 @@
+"""The gates that a measurement has to pass; each one that it does not is a warning."""
+
+from collections.abc import Iterator, Sequence
+
+from bench.generators.connections import PATIENCE
+from bench.generators.interface import LoadResult
+from bench.measuring.meter import Usage
+from bench.measuring.steadiness import drift
+from bench.records.histogram import merged
+from bench.records.measurement import Checked, Sources, Warmup
+from bench.records.warning import Warning
+from bench.workloads.workload import Case, Workload
+
+_BUSY = 0.05  # The share of the machine that other programs may use
+_WAITED = 0.25  # The share of time in which a task may wait for a CPU
+_STOLEN = 0.01  # The share of CPU time that the hypervisor may give to others
+_SATURATED = 0.8  # The share of its cores that the load generator or the upstream may use
+_OBSERVED = 0.03  # The share of a core that measuring may use
+_LATE = 0.1  # The share of the median response time by which the generator may be late
+_PUNCTUAL = 1.0  # Milliseconds that are never late
+_PRESENT = 0.9  # The share of the connections that must be in service on average
+_OVERLOADED = 0.9  # The share of the machine that a given rate may use
+_SHARE = 1.25  # Cores that a server may use for each of its processes
+_IDLE = 0.5  # The share of a core below which a program does not limit the rate
+_FAILED = 0.01  # The share of requests that may fail
+_TOO_MUCH = 2  # The largest ratio of a data source's count to the operations that requests need
+# Further operations: requests still in flight at the end, and compared responses
+_SLACK = 1_000
+
+
+def warnings(
+    workload: Workload,
+    case: Case,
+    level: float,
+    result: LoadResult,
+    usage: Usage,
+    checked: Checked,
+    sources: Sequence[Sources],
+    warmup: Warmup | None,
+) -> list[Warning]:
+    """The warnings that a figure carries."""
+    return [
+        *result.warnings,
+        *_machine(usage),
+        *_generator(workload, result, usage),
+        *_load(workload, level, result, usage),
+        *_steadiness(workload, result, warmup),
+        *_bottlenecks(workload, case, result, usage),
+        *_answers(workload, result, checked, sources),
+    ]
+
+
+def _warning(kind: str, **values: float | str) -> Warning:
+    return Warning.model_validate({"kind": kind, "values": values})
+
+
+def _machine(usage: Usage) -> Iterator[Warning]:
+    """Whether the machine did other things, or had too few cores."""
+    pressure = usage.pressure
+    if usage.other_share > _BUSY:
+        yield _warning("busy", share=usage.other_share)
+    if pressure.cpu_some and pressure.cpu_some > _WAITED:
+        yield _warning("waiting", share=pressure.cpu_some)
+    if pressure.steal and pressure.steal > _STOLEN:
+        yield _warning("steal", share=pressure.steal)
+
+
+def _generator(workload: Workload, result: LoadResult, usage: Usage) -> Iterator[Warning]:
+    """Whether measuring itself limited the figure."""
+    seconds = result.seconds or 1
+    busiest = result.busiest
+    if busiest is None:
+        busiest = usage.cpu.generator / seconds / workload.load.threads
+    if busiest > _SATURATED:
+        yield _warning("generator-busy", share=busiest)
+    median = result.latency.p50 if result.latency else None
+    if result.lag and result.lag > max(_LATE * (median or 0), _PUNCTUAL):
+        yield _warning("generator-late", ms=result.lag)
+    if usage.cpu.observer / seconds > _OBSERVED:
+        yield _warning("observer", share=usage.cpu.observer / seconds)
+
+
+def _load(workload: Workload, level: float, result: LoadResult, usage: Usage) -> Iterator[Warning]:
+    """Whether the load was there as it was meant to be."""
+    load, machine = workload.load, usage.pressure.machine or 0
+    if load.model == "closed" and load.requests is None:
+        share = in_service(result) / level
+        if result.requests and share < _PRESENT:
+            yield _warning("absent-load", share=share)
+    if load.model == "constant rate" and machine > _OVERLOADED:
+        yield _warning("overload", share=machine)
+    if result.clients and result.clients.starved:
+        count, clients = result.clients.starved, result.clients.count
+        yield _warning("starved", count=count, clients=clients, patience=PATIENCE)
+
+
+def in_service(result: LoadResult) -> float:
+    """The mean number of requests in service, by Little's law: the rate times the mean time.
+
+    Requests that are in flight at the end have had half of their time on average.
+    """
+    in_flight = max(result.attempts - result.requests - result.errors.total, 0)
+    mean = merged([result.histogram]).mean
+    return (result.requests + in_flight / 2) * mean / (result.seconds or 1)
+
+
+def _steadiness(workload: Workload, result: LoadResult, warmup: Warmup | None) -> Iterator[Warning]:
+    if warmup and warmup.judged and warmup.until_level is None:
+        yield _warning("never-level", seconds=warmup.seconds)
+    if workload.load.model == "capacity" or workload.load.requests is not None:
+        return
+    change = drift(result.windows)
+    if change:
+        direction = "higher" if change > 0 else "lower"
+        yield _warning("unsteady", share=abs(change), direction=direction)
+
+
+def _bottlenecks(
+    workload: Workload, case: Case, result: LoadResult, usage: Usage
+) -> Iterator[Warning]:
+    """Whether something else than the server's CPU time limited the figure."""
+    cpu, seconds = usage.cpu, result.seconds or 1
+    database, upstream = cpu.database or 0, (cpu.upstream or 0) / seconds
+    if cpu.server is None:
+        return
+    if database > cpu.server:
+        yield _warning("database-busy", database=database, server=cpu.server)
+    if upstream > _SATURATED:
+        yield _warning("upstream-busy", share=upstream)
+    workers = int(case.settings.get("WORKERS", "1"))
+    own = cpu.server / seconds / workers
+    if workload.load.model == "closed" and own > _SHARE:
+        yield _warning("more-cores", cores=cpu.server / seconds, workers=workers)
+    generator = cpu.generator / seconds / workload.load.threads
+    busiest = max(own, database / seconds, upstream, generator)
+    waited = (usage.pressure.cpu_some or 0) > _WAITED
+    idle = max(busiest, usage.pressure.machine or 0) < _IDLE and not waited
+    if workload.load.model == "closed" and idle:
+        yield _warning("latency-bound", share=busiest)
+
+
+def _answers(
+    workload: Workload, result: LoadResult, checked: Checked, sources: Sequence[Sources]
+) -> Iterator[Warning]:
+    sent = result.requests + result.errors.total
+    if workload.samples and not checked.during:
+        yield _warning("uncompared")
+    for source in sources:
+        # Failed requests may have used it, too.
+        if source.counted * result.requests > (_TOO_MUCH * source.least + _SLACK) * sent:
+            values = {"counted": source.counted, "least": source.least}
+            yield _warning("other-clients", source=source.name, **values)
+    if sent and result.errors.total / sent > _FAILED:
+        yield _warning("failed", share=result.errors.total / sent)

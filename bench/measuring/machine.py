@@ -1,0 +1,142 @@
+"""The machine of a run: its hardware, limits and software versions."""
+
+import os
+import platform
+import re
+import resource
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import psutil
+import psycopg
+import pymongo
+
+from bench.generators import locust_program as locust
+from bench.generators.interface import IN_FLIGHT
+from bench.measuring.cores import as_text
+from bench.records.result import Machine
+from bench.workloads.load import Load
+from harness.console import say
+from harness.errors import UsageError
+from harness.paths import ROOT
+from harness.services import Services
+from harness.system.programs import version_of
+
+_CPUS = Path("/proc/cpuinfo")
+_KERNEL = (
+    *("net/core/somaxconn", "net/ipv4/tcp_max_syn_backlog", "net/ipv4/ip_local_port_range"),
+    *("net/ipv4/tcp_tw_reuse", "net/ipv4/tcp_fin_timeout", "fs/file-max"),
+)
+_OTHER_FILES = 100  # Open files of a program besides its connections
+
+
+def require_files(load: Load) -> None:
+    """Refuse connections that the limit of open files does not allow, on either side.
+
+    A server would otherwise be blamed for them. At a rate, a slow server may have as many as are
+    due within the timeout, up to ``IN_FLIGHT``: say so if that is too many.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if limit == resource.RLIM_INFINITY or load.model == "capacity":
+        return
+    most = int(max(load.levels))
+    if load.model != "closed":
+        most = min(int(most * load.timeout), IN_FLIGHT)
+    needed = most + _OTHER_FILES
+    if needed <= limit:
+        return
+    advice = f"raise it (`ulimit -Hn {needed}` as root, or limits.conf), or give lower --levels"
+    if load.model == "closed":
+        raise UsageError(
+            f"{most} connections need {needed} open files, and the limit is {limit}: {advice}"
+        )
+    say(
+        f"a slow server may have up to {most} connections at once, which need {needed} open files; "
+        f"beyond the limit, {limit}, they fail: {advice}"
+    )
+
+
+def describe() -> Machine:
+    """Describe the machine as it is now."""
+    limits = {name.replace("/", "."): _read(Path("/proc/sys") / name) for name in _KERNEL}
+    limits["open files"] = str(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    limits["cgroup cpu.max"] = _read(Path("/sys/fs/cgroup/cpu.max"))
+    return Machine(
+        system=_system(),
+        kernel=platform.release(),
+        cpu=_cpu("model name") or "unknown",
+        model=" ".join(map(_cpu, ("cpu family", "model", "stepping"))).strip(),
+        microcode=_cpu("microcode"),
+        cores=len(os.sched_getaffinity(0)),
+        memory=psutil.virtual_memory().total,
+        boot=_read(Path("/proc/sys/kernel/random/boot_id")),
+        governor=governors(Path("/sys/devices/system/cpu")),
+        limits={name: value for name, value in limits.items() if value},
+    )
+
+
+def governors(folder: Path) -> str | None:
+    """The frequency governor of all cores, or which cores have which; None if they have none."""
+    cores: defaultdict[str, list[int]] = defaultdict(list)
+    for path in folder.glob("cpu[0-9]*/cpufreq/scaling_governor"):
+        cores[_read(path)].append(int(path.parent.parent.name.removeprefix("cpu")))
+    if len(cores) < 2:
+        return next(iter(cores), None)
+    return ", ".join(f"{name} on {as_text(on)}" for name, on in sorted(cores.items()))
+
+
+def _read(path: Path) -> str:
+    try:
+        return " ".join(path.read_text().split())
+    except OSError:
+        return ""
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return platform.system()
+
+
+def _cpu(field: str) -> str:
+    found = re.search(rf"^{field}\s*: (.*)$", _CPUS.read_text() if _CPUS.exists() else "", re.M)
+    return found[1].strip() if found else ""
+
+
+def versions(services: Services) -> dict[str, str]:
+    """The versions of Python, the load generators and the databases."""
+    found = {"python": platform.python_version(), "locust": locust.version()}
+    found["h2load"] = _version("h2load", "--version")
+    with pymongo.MongoClient[dict[str, object]](services.mongodb_url) as client:
+        found["mongodb"] = client.server_info()["version"]
+    with psycopg.connect(services.database_url) as connection:
+        found["postgresql"] = connection.info.parameter_status("server_version") or ""
+    return found
+
+
+def _version(program: str, argument: str) -> str:
+    version = version_of(program, argument)
+    return ".".join(map(str, version)) if version else "not installed"
+
+
+def commit() -> str:
+    """The current commit, with ``+`` if files have been changed since."""
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return described.stdout.strip()
+
+
+def command() -> list[str]:
+    """The command line of this run."""
+    return ["just", "bench", *sys.argv[1:]]

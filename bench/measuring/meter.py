@@ -1,0 +1,133 @@
+"""What the programs and the machine used while a load ran."""
+
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from bench.generators.interface import LoadResult
+from bench.measuring.process_tree import Tree
+from bench.records.measurement import Cpu, Pressure
+
+_STALLS = Path("/proc/pressure/cpu")
+_NETWORK = Path("/proc/net/netstat")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Seconds since the machine started."""
+
+    cpus: int
+    clock: float
+    busy: float  # CPU time of programs and of the kernel
+    softirq: float
+    steal: float
+    # Time in which at least one task waited for a CPU; None on kernels that do not count it
+    waited: float | None
+    refused: int  # Connections that the kernel has dropped, as no program accepted them
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What was used, by whom, and how contended the CPUs were."""
+
+    cpu: Cpu
+    machine: float  # Seconds of CPU time of all programs on this machine
+    pressure: Pressure
+    refused: int = 0  # Connections that the kernel dropped, as no server accepted them
+
+    @property
+    def other_share(self) -> float:
+        """The share of the machine that other programs used."""
+        return self.cpu.other / self.machine * (self.pressure.machine or 0) if self.machine else 0.0
+
+
+class Meter:
+    """Counts from its creation on."""
+
+    def __init__(self, server: Tree, databases: Tree, upstream: Tree) -> None:
+        self._trees = (server, databases, upstream)
+        self._cpu = [one.cpu() for one in self._trees]
+        self._before = _now()
+        self._own = time.process_time()
+
+    def usage(self, result: LoadResult) -> Usage:
+        """What was used so far; of a search for the capacity, the share of the result's step."""
+        before, after = self._before, _now()
+        elapsed, busy = after.clock - before.clock, after.busy - before.busy
+        program, share = time.process_time() - self._own, result.share
+        server, database, upstream = (
+            (tree.cpu() - used) * share if tree.roots else None
+            for tree, used in zip(self._trees, self._cpu, strict=True)
+        )
+        known = sum(one or 0 for one in (server, database, upstream))
+        known += (result.cpu - result.workers_cpu + program) * share
+        # Locust takes seconds to start and to end, in which this program observes too.
+        loaded = sum(step.seconds for step in result.steps) or result.seconds
+        return Usage(
+            cpu=Cpu(
+                server=server,
+                database=database,
+                upstream=upstream,
+                generator=result.cpu * share,
+                observer=result.observer * min(loaded / elapsed, 1),
+                other=max(busy * share - known, 0.0),
+            ),
+            machine=busy * share,
+            pressure=_pressure(before, after),
+            refused=after.refused - before.refused,
+        )
+
+
+def _pressure(before: Counts, after: Counts) -> Pressure:
+    elapsed = after.clock - before.clock
+    available, waited = elapsed * after.cpus, None
+    if before.waited is not None and after.waited is not None:
+        waited = _share(after.waited - before.waited, elapsed)
+    return Pressure(
+        cpu_some=waited,
+        steal=_share(after.steal - before.steal, available),
+        softirq=_share(after.softirq - before.softirq, available),
+        machine=_share(after.busy - before.busy, available),
+    )
+
+
+def _share(part: float, whole: float) -> float:
+    return round(min(max(part / whole, 0.0), 1.0), 4) if whole > 0 else 0.0
+
+
+def _now() -> Counts:
+    times = psutil.cpu_times()
+    idle = times.idle + times.iowait + times.steal + times.guest + times.guest_nice
+    return Counts(
+        cpus=psutil.cpu_count() or 1,
+        clock=time.monotonic(),
+        busy=sum(times) - idle,
+        softirq=times.softirq,
+        steal=times.steal,
+        waited=_waited(_STALLS),
+        refused=_refused(_NETWORK),
+    )
+
+
+def _waited(stalls: Path) -> float | None:
+    """The total in the line "some" (Documentation/accounting/psi.rst in the kernel's source)."""
+    try:
+        total = re.search(r"^some .*total=(\d+)", stalls.read_text(), re.MULTILINE)
+    except OSError:  # no such file, or "operation not supported" if it is off
+        return None
+    return int(total[1]) / 1e6 if total else None
+
+
+def _refused(network: Path) -> int:
+    """TcpExt's ListenOverflows: a line of names, and below it one of values."""
+    try:
+        lines = [line.split() for line in network.read_text().splitlines()]
+    except OSError:
+        return 0
+    for names, values in zip(lines[::2], lines[1::2], strict=True):
+        if "ListenOverflows" in names:
+            return int(values[names.index("ListenOverflows")])
+    return 0

@@ -1,0 +1,132 @@
+"""CPU time, memory (PSS), processes and threads of programs while they are measured."""
+
+import threading
+import time
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
+
+import psutil
+
+_INTERVAL = 0.5  # The least seconds between two memory samples
+_SHARE = 0.01  # The share of a core that sampling may use: many processes are sampled less often
+_EVERY = 4  # Samples after which the list of child processes is refreshed
+
+
+class Tree:
+    """A program of this machine: its root processes and all their descendants."""
+
+    def __init__(self, *roots: psutil.Process) -> None:
+        self.roots = roots
+        self._samples = 0
+        self._known: list[psutil.Process] = []
+
+    def processes(self, *, fresh: bool = True) -> list[psutil.Process]:
+        """The processes that are alive; without ``fresh``, possibly from a recent list."""
+        if fresh or self._samples % _EVERY == 0:
+            found: list[psutil.Process] = []
+            for root in self.roots:
+                try:
+                    found += [root, *root.children(recursive=True)]
+                except psutil.NoSuchProcess:
+                    continue
+            self._known = found
+        self._samples += 1
+        return self._known
+
+    def cpu(self) -> float:
+        """Seconds of CPU time so far, including child processes that have been reaped."""
+        seconds = 0.0
+        for process in self.processes():
+            try:
+                used = process.cpu_times()
+            except psutil.NoSuchProcess:
+                continue
+            seconds += used.user + used.system + used.children_user + used.children_system
+        return seconds
+
+    def pss(self, *, fresh: bool = True) -> int:
+        """Bytes of memory; shared pages are divided among their processes (proc(5), Pss)."""
+        total = 0
+        for process in self.processes(fresh=fresh):
+            try:
+                total += process.memory_full_info().pss
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                continue
+        return total
+
+    def threads(self) -> list[int]:
+        """The number of threads of each process."""
+        found = []
+        for process in self._known:
+            with suppress(psutil.NoSuchProcess):
+                found.append(process.num_threads())
+        return found
+
+
+class Peak:
+    """The most memory, processes and threads of a program at once."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.bytes = self.processes = self.threads = 0
+        self.look()
+        self._over = threading.Event()
+
+    def look(self, *, fresh: bool = True) -> None:
+        """Take a sample."""
+        self.bytes = max(self.bytes, self.tree.pss(fresh=fresh))
+        threads = self.tree.threads()
+        self.processes = max(self.processes, len(threads))
+        self.threads = max(self.threads, sum(threads))
+
+    @contextmanager
+    def watched(self) -> Iterator["Peak"]:
+        """Take samples inside the block, at most two a second."""
+        thread = threading.Thread(target=self._watch)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._over.set()
+            thread.join()
+
+    def _watch(self) -> None:
+        pause = _INTERVAL
+        while not self._over.wait(pause):
+            began = time.thread_time()
+            self.look(fresh=False)
+            pause = max(_INTERVAL, (time.thread_time() - began) / _SHARE)
+
+
+def listening_at(urls: Iterable[str]) -> Tree:
+    """The programs on this machine that listen on the ports of these URLs."""
+    ports = {urlsplit(url).port for url in urls if urlsplit(url).hostname in _LOOPBACK}
+    pids = {
+        connection.pid
+        for connection in psutil.net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+        and connection.laddr
+        and connection.laddr.port in ports
+        and connection.pid
+    }
+    # A socket that processes share is listed with one of them alone.
+    found = {_first_to_listen(psutil.Process(pid), ports) for pid in pids}
+    return Tree(*(one for one in found if not found & set(one.parents())))
+
+
+def _first_to_listen(process: psutil.Process, ports: Collection[int | None]) -> psutil.Process:
+    """The process, or the furthest of its parents that listens on the same ports."""
+    while (parent := process.parent()) and _listens(parent, ports):
+        process = parent
+    return process
+
+
+def _listens(process: psutil.Process, ports: Collection[int | None]) -> bool:
+    with suppress(psutil.Error):
+        own = [one for one in process.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
+        return any(one.laddr.port in ports for one in own)
+    return False
+
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -1,0 +1,154 @@
+"""Compares responses with the contract, during the load and after it.
+
+Sampled responses are compared byte for byte; the sum of all lengths is a check on every response.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote
+
+import spec
+from bench.generators.interface import LoadResult
+from bench.records.measurement import Checked
+from conformance.expect import Mismatch, answer, problem
+from conformance.http import Garbled, NoAnswer, Response
+from conformance.subject import Subject
+from harness.errors import TaskError
+from spec import Expected
+
+_FILES = ("/files/", "/gridfs/")
+_MOST_AFTER = 20  # The most paths that are requested again after the load
+_RECOVERY = 20.0  # Seconds until a server must answer again after the load
+_REFUSALS = (502, 503, 504)  # The contract's statuses of a server that cannot answer now
+
+
+class WrongAnswer(TaskError):
+    """A response broke the contract: the server gets no figure."""
+
+
+class Contract:
+    """The correct responses to the requests of a workload."""
+
+    def __init__(self, files: Path) -> None:
+        self._files = {path.name: path for path in files.iterdir()} if files.is_dir() else {}
+        self._known: dict[str, Expected] = {}
+
+    def expected(self, path: str) -> Expected:
+        """The correct response to a path."""
+        if path not in self._known:
+            name = unquote(path.split("/")[-1])
+            file = self._files.get(name) if path.startswith(_FILES) else None
+            stored = {name: file.read_bytes()} if file else None
+            self._known[path] = spec.expected(path, stored)
+        return self._known[path]
+
+    def check(self, path: str, response: Response) -> bool:
+        """Whether the server answered, and did not refuse; raises if the response is wrong."""
+        try:
+            if response.status in _REFUSALS:
+                problem(response, *_REFUSALS)
+                return False
+            answer(response, self.expected(path))
+        except Mismatch as wrong:
+            raise WrongAnswer(f"{wrong}\nrepeat    {wrong.repeat}") from wrong
+        return True
+
+
+class Sampler:
+    """Sends a few requests to a server under load, and checks the responses."""
+
+    def __init__(self, subject: Subject, contract: Contract, paths: Sequence[str]) -> None:
+        self.subject, self.contract, self.paths = subject, contract, paths
+        self.during = self.after = self.unanswered = 0
+        self.wrong: WrongAnswer | None = None
+        self._over = threading.Event()
+
+    @property
+    def checked(self) -> Checked:
+        """The responses that were compared so far."""
+        return Checked(during=self.during, after=self.after, unanswered=self.unanswered)
+
+    def ask(self, path: str, timeout: float = 2.0) -> bool:
+        """Whether there was a response; raises if it is wrong."""
+        try:
+            return self.contract.check(path, self.subject.ask(path, timeout=timeout))
+        except (OSError, NoAnswer):
+            return False
+        except Garbled as garbled:
+            raise WrongAnswer(str(garbled)) from garbled
+
+    @contextmanager
+    def sampling(self, per_second: float) -> Iterator[None]:
+        """Send requests at this rate inside the block; raise at its end if a response was wrong."""
+        interval = 1 / per_second if per_second else None
+        thread = threading.Thread(target=self._sample, args=(interval,)) if interval else None
+        if thread:
+            thread.start()
+        try:
+            yield
+        finally:
+            self._over.set()
+            if thread:
+                thread.join()
+        if self.wrong:
+            raise self.wrong
+
+    def _sample(self, interval: float) -> None:
+        choose = random.Random(1)
+        while not self._over.wait(interval):
+            try:
+                if self.ask(choose.choice(self.paths)):
+                    self.during += 1
+                else:
+                    self.unanswered += 1
+            except WrongAnswer as wrong:
+                self.wrong = wrong
+                return
+
+    def settle(self) -> None:
+        """Wait for an answer after the warm-up: its own requests have then been dealt with."""
+        deadline = time.monotonic() + _RECOVERY
+        while not self.ask(self.paths[0], timeout=_RECOVERY):
+            if time.monotonic() > deadline:
+                raise TaskError(f"no answer within {_RECOVERY:.0f} s after the warm-up")
+            time.sleep(0.2)
+
+    def recheck(self) -> None:
+        """Request each path, or a random sample of many, after the load."""
+        paths = random.Random(2).sample(self.paths, min(len(self.paths), _MOST_AFTER))
+        deadline = time.monotonic() + _RECOVERY
+        for path in paths:
+            while not self.ask(path, timeout=_RECOVERY):
+                if time.monotonic() > deadline:
+                    raise WrongAnswer(f"{path} is not answered {_RECOVERY:.0f} s after the load")
+                time.sleep(0.2)
+            self.after += 1
+
+
+def body_sizes(paths: Sequence[str], files: Path) -> list[int]:
+    """The length in bytes of the body due for each path."""
+    return [_size(path, files) for path in paths]
+
+
+def _size(path: str, files: Path) -> int:
+    if path.startswith(_FILES):
+        return (files / unquote(path.split("/")[-1])).stat().st_size
+    return len(spec.expected(path).body)
+
+
+def require_bodies(result: LoadResult) -> None:
+    """Raise if correct responses cannot have had so many bytes, or so few."""
+    bodies = result.bodies
+    if bodies is None or bodies.agree:
+        return
+    bounds = [f"at least {bodies.least}"]
+    if bodies.most is not None:
+        bounds.append(f"at most {bodies.most}")
+    raise WrongAnswer(
+        f"the bodies of all responses under load had {bodies.received} bytes, and should have had "
+        f"{' and '.join(bounds)}: some were wrong"
+    )

@@ -1,0 +1,265 @@
+"""A run: all trials of a workload, each saved as it finishes."""
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from bench.measuring import machine
+from bench.measuring.remote_server import RemoteServer
+from bench.measuring.responses import WrongAnswer
+from bench.measuring.schedule import TimeLeft, Trial, can_run, trials
+from bench.measuring.source_audit import TransientError
+from bench.measuring.trial import RunContext, measure
+from bench.records.result import Failure, Run, ServerInfo
+from bench.records.store import now, write
+from bench.workloads.workload import Workload
+from conformance.prove import prove
+from conformance.verdict import passed_as, state_of
+from harness.console import say
+from harness.errors import TaskError, UsageError
+from harness.paths import ROOT
+from harness.servers.catalog import Target
+from harness.servers.source import count_lines
+from harness.servers.versions import dependencies, runtime
+from harness.services import Services
+
+# Called before each trial, with the numbers of trials that are done and that there are to do, and
+# the estimated seconds left
+Progress = Callable[[Trial, int, int, float], None]
+
+_TRIES = 3  # The most attempts at a trial that fails for reasons that are not the server's
+_PAUSE = 3.0  # Seconds between them: a database may be restarting
+_GIVE_UP = 3  # Turns in a row without a figure for such reasons, after which a run stops
+
+
+def serving(workload: Workload, targets: Sequence[Target]) -> list[Target]:
+    """The targets that serve all parts of a workload and can run at least one of its cases."""
+    able = []
+    for target in targets:
+        parts = target.server.manifest.parts
+        if parts is not None and not workload.parts <= set(parts):
+            say(f"{target.name} is skipped: it does not serve {' and '.join(workload.parts)}")
+            continue
+        left_out = [case.name for case in workload.case if not can_run(target, case)]
+        if left_out:
+            say(f"{target.name} skips {', '.join(left_out)}: it always runs as one process")
+        if len(left_out) < len(workload.case):
+            able.append(target)
+    if not able:
+        raise UsageError("none of these servers can run the workload")
+    return able
+
+
+def require_conformance(targets: Sequence[Target]) -> dict[str, str]:
+    """Each target's fingerprint; conformance is run for targets without an up-to-date verdict.
+
+    Raises if a target has not passed, or if fingerprints differ.
+    """
+    unproven = [target for target in targets if passed_as(target) is None]
+    if unproven:
+        say(f"checking conformance first: {', '.join(one.name for one in unproven)}")
+        prove(unproven)
+    found = {target.name: passed_as(target) for target in targets}
+    if refused := [name for name, fingerprint in found.items() if fingerprint is None]:
+        raise TaskError(
+            f"{', '.join(refused)} did not pass conformance and cannot be measured: "
+            f"`just conform {' '.join(refused)}` shows why"
+        )
+    whole = {found[target.name] for target in targets if target.server.manifest.parts is None}
+    if len(whole) > 1:
+        raise TaskError("these servers' fingerprints differ: `just conform all` shows them")
+    return {name: fingerprint or "" for name, fingerprint in found.items()}
+
+
+def require_conformance_at(url: str, target: Target) -> str:
+    """The fingerprint of the server at an address; raises unless it passes the suite now.
+
+    If the target has a verdict here, the fingerprints must be equal.
+    """
+    say(f"checking conformance first: {url}")
+    (verdict,) = prove([url])
+    if not verdict.passed:
+        raise TaskError(
+            f"{url} did not pass conformance and cannot be measured: `just conform {url}` shows why"
+        )
+    known = passed_as(target)
+    if known and verdict.fingerprint and known != verdict.fingerprint:
+        raise TaskError(f"{url} responds otherwise than {target.name} here: update one of them")
+    return verdict.fingerprint or ""
+
+
+def start(
+    name: str,
+    workload: Workload,
+    targets: Sequence[Target],
+    services: Services,
+    *,
+    quick: bool,
+    seed: int = 0,
+    cpus: Mapping[str, Sequence[int]] | None = None,
+    workers: Sequence[str] = (),
+    elsewhere: RemoteServer | None = None,
+) -> Run:
+    """Create a run without measurements."""
+    if elsewhere:
+        fingerprints = {one.name: require_conformance_at(elsewhere.url, one) for one in targets}
+    else:
+        fingerprints = require_conformance(targets)
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return Run(
+        id=f"{name}-{stamp}-{uuid.uuid4().hex[:4]}",
+        workload_name=name,
+        workload=workload,
+        quick=quick,
+        command=machine.command(),
+        started=now(),
+        project=machine.commit(),
+        machine=machine.describe(),
+        versions=machine.versions(services),
+        seed=seed,
+        cpus={role: list(cores) for role, cores in (cpus or {}).items()},
+        workers=list(workers),
+        servers={
+            target.name: _info(target, fingerprints[target.name], elsewhere) for target in targets
+        },
+    )
+
+
+def _info(target: Target, fingerprint: str, elsewhere: RemoteServer | None) -> ServerInfo:
+    manifest = target.server.manifest
+    return ServerInfo(
+        title=manifest.title,
+        language=manifest.language,
+        framework=manifest.framework,
+        homepage=manifest.homepage,
+        model=target.deployment.model,
+        folder=target.server.folder.relative_to(ROOT).as_posix(),
+        run=target.deployment.run,
+        fingerprint=fingerprint,
+        state="" if elsewhere else state_of(target),
+        versions={} if elsewhere else runtime(target.server) | dependencies(target.server),
+        address=elsewhere.url if elsewhere else "",
+        lines=count_lines(target.server),
+        drivers={
+            name: driver
+            for name, driver in (("MongoDB", manifest.mongodb), ("PostgreSQL", manifest.sql))
+            if driver
+        },
+    )
+
+
+def require_unchanged(run: Run, targets: Sequence[Target]) -> None:
+    """Raise if this machine, this project or the servers have changed since a run was started."""
+    if machine.describe().instance != run.machine.instance:
+        raise UsageError(
+            f"{run.id} cannot be resumed: this is another machine, or it was restarted; "
+            "start a new run"
+        )
+    if (commit := machine.commit()) != run.project:
+        raise UsageError(
+            f"{run.id} cannot be resumed: it began at commit {run.project}, and this is {commit}: "
+            f"`git checkout {run.project.removesuffix('+')}`, or start a new run"
+        )
+    changed = [
+        target.name
+        for target in targets
+        if not run.servers[target.name].address
+        and run.servers[target.name].state != state_of(target)
+    ]
+    if changed:
+        raise UsageError(
+            f"{run.id} cannot be resumed: {', '.join(changed)} or the suite has changed since; "
+            "start a new run"
+        )
+
+
+def measure_all(
+    run: Run, targets: Sequence[Target], context: RunContext, progress: Progress
+) -> None:
+    """Measure the trials that have no outcome yet; the result is written after each.
+
+    A failure of the server's own is an outcome. The run is complete if all trials have one.
+    """
+    settled = {(one.target, one.case, one.level, one.repeat) for one in run.measurements}
+    settled |= {failure.key for failure in run.failures if failure.own}
+    plan = trials(run.workload, targets, run.seed)
+    todo = [trial for trial in plan if trial.key not in settled]
+    left, disturbed = TimeLeft(), 0
+    for done, trial in enumerate(todo):
+        if _is_disqualified(run, trial.target.name):
+            continue
+        progress(trial, done, len(todo), left.of(todo[done:]))
+        began = time.monotonic()
+        outcome = _take(run, trial, context)
+        left.add(trial, time.monotonic() - began)
+        write(run)
+        disturbed = 0 if outcome else disturbed + 1
+        if disturbed == _GIVE_UP:
+            raise TaskError(
+                f"{_GIVE_UP} trials in a row failed for reasons other than the servers. The last:\n"
+                f"{run.failures[-1].why}\nfix the cause, then `just bench --resume {run.id}`"
+            )
+    run.complete, run.finished = all(failure.own for failure in run.failures), now()
+    write(run)
+
+
+def _take(run: Run, trial: Trial, context: RunContext) -> bool:
+    """Measure one trial, and record its outcome; return whether it has one.
+
+    If something other than the server fails, the trial is tried again.
+    """
+    run.failures = [one for one in run.failures if one.key != trial.key]
+    for attempt in range(1, _TRIES + 1):
+        try:
+            run.measurements.append(measure(trial, context))
+            return True
+        except TransientError as error:
+            failure = _failure(trial, error, own=False)
+            if attempt == _TRIES:
+                run.failures.append(failure)
+                say(f"no result for {_words(trial)} (not the server's fault): {error}")
+                return False
+            run.tries.append(failure)
+            say(f"again: {_words(trial)}: {error}")
+            time.sleep(_PAUSE)
+        except UsageError:
+            raise
+        except TaskError as error:
+            _fail(run, trial, error)
+            return True
+    raise AssertionError
+
+
+def _words(trial: Trial) -> str:
+    return f"{trial.target.name} ({trial.case.name}, {trial.level:g}, repeat {trial.repeat})"
+
+
+def _is_disqualified(run: Run, target: str) -> bool:
+    return any(failure.target == target and failure.disqualifies for failure in run.failures)
+
+
+def _fail(run: Run, trial: Trial, error: TaskError) -> None:
+    """Record a failure of the server's own.
+
+    After a wrong response, all its measurements are dropped, and no trial of it is still to do.
+    """
+    failure = _failure(trial, error, own=True)
+    if failure.disqualifies:
+        name = failure.target
+        run.measurements = [one for one in run.measurements if one.target != name]
+        run.failures = [one for one in run.failures if one.target != name or one.own]
+    run.failures.append(failure)
+    say(f"FAILED  {_words(trial)}: {error}")
+
+
+def _failure(trial: Trial, error: TaskError, *, own: bool) -> Failure:
+    return Failure(
+        target=trial.target.name,
+        case=trial.case.name,
+        level=trial.level,
+        repeat=trial.repeat,
+        why=str(error),
+        disqualifies=isinstance(error, WrongAnswer),
+        own=own,
+    )

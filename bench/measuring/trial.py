@@ -1,0 +1,258 @@
+"""Measures one server once: fresh start, warm-up, load, CPU time and memory."""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO
+
+import psutil
+
+from bench.generators import GeneratorError, LoadResult, LoadSpec, generate
+from bench.generators.locust_program import own_address
+from bench.measuring.cores import Cores, confined, pinned
+from bench.measuring.gates import warnings
+from bench.measuring.meter import Meter, Usage
+from bench.measuring.process_tree import Peak, Tree
+from bench.measuring.remote_server import RemoteServer
+from bench.measuring.responses import Contract, Sampler, body_sizes, require_bodies
+from bench.measuring.schedule import Trial, settings_of
+from bench.measuring.source_audit import SourceAudit, TransientError
+from bench.measuring.steadiness import warm_up
+from bench.records.measurement import Measurement, Memory, Warmup
+from bench.records.store import now
+from bench.workloads.workload import Workload
+from conformance.subject import Subject
+from harness.errors import TaskError
+from harness.servers.running import Running, running
+from harness.servers.settings import SETTINGS, URLS
+from harness.services import Services
+from harness.services.urls import without_secrets
+from harness.system.ports import free_port, http_url, is_free
+from harness.system.processes import ending
+from harness.system.scratch import scratch
+
+Server = Running | RemoteServer
+
+# Connections of the warm-up before a search for the capacity, which has no level of its own
+_WARM_CONNECTIONS = 50
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What the trials of a run have in common."""
+
+    workload: Workload
+    services: Services
+    files: Path  # The servers' `FILES_DIR`
+    paths: Sequence[str]
+    # Machines that generate the load instead of this one (Locust only)
+    workers: tuple[str, ...] = ()
+    cores: Cores = field(default_factory=dict)  # The cores of each role; empty if nothing is pinned
+    own_databases: bool = False  # Whether the databases are the user's, which are never pinned
+    elsewhere: RemoteServer | None = None  # The server, if the user runs it
+
+
+def measure(trial: Trial, context: RunContext) -> Measurement:
+    """Measure one trial."""
+    with scratch("bench") as folder:
+        return _Trial(trial, context, folder).measure()
+
+
+class _Trial:
+    def __init__(self, trial: Trial, context: RunContext, folder: Path) -> None:
+        self.trial, self.context, self.folder = trial, context, folder
+        self.workload = context.workload
+        self.request_id = f"bench-{uuid.uuid4()}"
+        self.audit = SourceAudit(context.paths, context.services, self.request_id)
+
+    def measure(self) -> Measurement:
+        port = free_port()
+        try:
+            measurement = self._measure(port)
+        except TaskError as error:
+            if not isinstance(error, TransientError) and not is_free(port):
+                raise TransientError(f"another program took port {port}: {error}") from error
+            self.audit.require_undisturbed()
+            raise
+        self.audit.require_undisturbed()
+        return measurement
+
+    def _measure(self, port: int) -> Measurement:
+        started, log = now(), self.folder / "server.log"
+        settings: dict[str, str] = {
+            "HOST": "0.0.0.0" if self.context.workers else "127.0.0.1",  # noqa: S104
+            "PORT": str(port),
+            "FILES_DIR": str(self.context.files),
+        }
+        settings |= self.context.services.environment()
+        settings |= settings_of(self.trial.target, self.trial.case)
+        with log.open("w") as output, self._placed(settings, output) as server:
+            tree = self._program(server)
+            rest = tree.pss()
+            contract = Contract(self.context.files)
+            sampler = Sampler(Subject(server.host, server.port), contract, self.context.paths)
+            warm, warmup = self._warm(server, sampler)
+            result, usage, peak = self._load(server, tree, sampler)
+            environment = settings_in(server.environment)
+            self._require_alive(server)
+            sampler.recheck()
+        require_bodies(result)
+        # PostgreSQL adds a connection's counts when it closes: so read them after the server ends.
+        counted = self.workload.load.requests is not None
+        sources = self.audit.used(warm, result, self._sequences(), counted=counted)
+        checked, trial, bodies = sampler.checked, self.trial, result.bodies
+        return Measurement(
+            target=trial.target.name,
+            case=trial.case.name,
+            model=self.workload.load.model,
+            level=trial.level,
+            repeat=trial.repeat,
+            order=trial.order,
+            started=started,
+            command=result.command,
+            settings=settings_of(trial.target, trial.case),
+            environment=environment,
+            affinity={role: list(cores) for role, cores in self.context.cores.items()},
+            seconds=result.seconds,
+            requests=result.requests,
+            rate=result.rate_of(self.workload.load, trial.level),
+            latency=result.latency,
+            histogram=result.histogram,
+            errors=result.errors,
+            attempts=result.attempts,
+            received=bodies.received if bodies else None,
+            due=bodies.due if bodies else None,
+            per_second=result.per_second,
+            warmup=warmup,
+            clients=result.clients,
+            refused=usage.refused,
+            steps=result.steps,
+            cpu=usage.cpu,
+            pressure=usage.pressure,
+            memory=Memory(rest=rest, peak=max(rest, peak.bytes)) if tree.roots else None,
+            processes=peak.processes,
+            threads=peak.threads,
+            checked=checked,
+            sources=sources,
+            warnings=warnings(
+                self.workload, trial.case, trial.level, result, usage, checked, sources, warmup
+            ),
+            output=result.output,
+        )
+
+    @contextmanager
+    def _placed(self, settings: dict[str, str], output: IO[str]) -> Iterator[Server]:
+        """Start the server, with all programs on their cores."""
+        if self.context.elsewhere:
+            yield self.context.elsewhere
+            return
+        cores = self.context.cores
+        with ExitStack() as stack:
+            if not self.context.own_databases:
+                for tree in (self.audit.databases, self.audit.upstream):
+                    stack.enter_context(confined(tree, cores.get("database")))
+            with pinned(cores.get("server")):
+                server = stack.enter_context(running(self.trial.target, settings, output=output))
+            stack.enter_context(pinned(cores.get("load")))
+            yield server
+
+    @staticmethod
+    def _program(server: Server) -> Tree:
+        if isinstance(server, RemoteServer):
+            return server.tree
+        return Tree(psutil.Process(server.process.pid))
+
+    def _require_alive(self, server: Server) -> None:
+        if isinstance(server, RemoteServer):
+            server.require_alive()
+        elif (status := server.process.poll()) is not None:
+            tail = (self.folder / "server.log").read_text(errors="replace").strip()[-500:]
+            name = self.trial.target.name
+            raise TaskError(f"{name} ended under load, {ending(status)}\n{tail}")
+
+    def _warm(self, server: Server, sampler: Sampler) -> tuple[list[LoadResult], Warmup | None]:
+        """Put load on the server until its rate is level, or for the workload's own time.
+
+        It is the measurement's own load in the closed model; others have no rate that can rise.
+        """
+        own, least = self.workload.warmup, self.trial.warmup
+        if not least:
+            return [], None
+        load = self._spec(server)
+        level = load.level if load.load.model == "closed" else _WARM_CONNECTIONS
+        threads = load.load.threads if load.load.model == "closed" else 1
+        load = replace(load, headers={}).but(
+            level=level, model="closed", requests=None, threads=threads
+        )
+
+        def put(seconds: float) -> LoadResult:
+            return self._generate(server, load.but(duration=seconds))
+
+        if own is None:
+            stages, warmup = warm_up(put, least)
+        else:
+            stages = [put(max(own, 1))]
+            warmup = Warmup(seconds=max(own, 1), requests=stages[0].requests, judged=False)
+        sampler.settle()
+        return stages, warmup
+
+    def _generate(self, server: Server, spec: LoadSpec) -> LoadResult:
+        try:
+            result = generate(spec, self.context.workers)
+        except GeneratorError as error:
+            self._require_alive(server)
+            raise TransientError(str(error)) from error
+        self._require_alive(server)
+        return result
+
+    def _spec(self, server: Server) -> LoadSpec:
+        return LoadSpec(
+            url=self._url(server),
+            paths=self.context.paths,
+            random=self.workload.images is not None,
+            load=self.workload.load,
+            level=self.trial.level,
+            headers={"X-Request-Id": self.request_id} if "upstream" in self.audit.names else {},
+            folder=self.folder,
+            sizes=body_sizes(self.context.paths, self.context.files),
+            seed=self.trial.repeat,
+        )
+
+    def _url(self, server: Server) -> str:
+        """Its address for the machines that generate the load."""
+        workers = self.context.workers
+        if workers and not isinstance(server, RemoteServer):
+            return http_url(own_address(workers[0]), server.port)
+        return server.url
+
+    def _load(self, server: Server, tree: Tree, sampler: Sampler) -> tuple[LoadResult, Usage, Peak]:
+        peak = Peak(tree)
+        with peak.watched(), sampler.sampling(self.workload.samples):
+            meter = Meter(tree, self.audit.databases, self.audit.upstream)
+            result = self._generate(server, self._spec(server))
+            usage = meter.usage(result)
+        peak.look()
+        return result, usage, peak
+
+    def _sequences(self) -> int:
+        """How many times the paths are requested side by side, at the most."""
+        load, level = self.workload.load, self.trial.level
+        match load.model:
+            case "closed":
+                return max(round(level), load.threads)
+            case "connection rate":
+                return round(level * (load.duration_of(level) or 0))
+            case _:
+                own = load.threads * (len(self.context.workers) or 1)
+                return max(own, _WARM_CONNECTIONS)
+
+
+def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
+    """The contract's settings, to be published; other variables and URLs may hold secrets."""
+    return {
+        name: without_secrets(environment[name]) if name in URLS else environment[name]
+        for name in SETTINGS
+        if name in environment
+    }

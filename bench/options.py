@@ -1,0 +1,75 @@
+"""The options of ``just bench``, read and validated."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from bench.measuring.runner import require_unchanged
+from bench.records.result import Run
+from bench.records.store import RESULTS, find, read, readable
+from bench.workloads.workload import Case, Changes, Workload, load_workload
+from harness.errors import UsageError, describe
+from harness.servers.catalog import Target, find_targets
+
+
+def changes_of(numbers: dict[str, str | float | None]) -> Changes:
+    """The numbers that replace those of a workload."""
+    lists = {"levels", "duration"}
+    given = {
+        name: _numbers(name, value) if name in lists and isinstance(value, str) else value
+        for name, value in numbers.items()
+        if value is not None
+    }
+    try:
+        return Changes.model_validate(given)
+    except ValidationError as error:
+        raise UsageError(f"--{describe(error, 'changes')}") from error
+
+
+def _numbers(name: str, text: str) -> list[float] | float:
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError(f"--{name}: {text!r} is not a list of numbers such as 200,1000") from None
+    return found[0] if name == "duration" and len(found) == 1 else found
+
+
+def _case(text: str) -> Case:
+    settings = dict(part.split("=", 1) for part in text.split() if "=" in part)
+    if len(settings) != len(text.split()):
+        raise UsageError(f"--case: {text!r} is not of the form 'WORKERS=4 THREADS=50'")
+    try:
+        return Case.model_validate({"name": text, "settings": settings})
+    except ValidationError as error:
+        raise UsageError(f"--case: {describe(error, 'case')}") from error
+
+
+def workload_of(name: str, changes: Changes, cases: tuple[str, ...], *, quick: bool) -> Workload:
+    """The workload as it is to be run."""
+    workload = load_workload(name)
+    if quick:
+        workload = workload.changed(workload.quick)
+    workload = workload.changed(changes)
+    if cases:
+        workload = workload.model_copy(update={"case": [_case(text) for text in cases]})
+    return workload
+
+
+def resumed(name: str) -> tuple[Run, list[Target]]:
+    """The run to go on with, and its servers as they are now."""
+    if name == "last":
+        found = next((run for run in readable(_newest_first()) if not run.complete), None)
+        if found is None:
+            raise UsageError("results/ has no unfinished run")
+        run = found
+    else:
+        run = read(find(name))
+    if run.complete:
+        raise UsageError(f"{run.id} is already finished")
+    targets = find_targets(tuple(run.servers))
+    require_unchanged(run, targets)
+    return run, targets
+
+
+def _newest_first() -> list[Path]:
+    return sorted(RESULTS.glob("*.json"), key=lambda path: -path.stat().st_mtime)

@@ -1,0 +1,1 @@
+"""What a run measured, as its file keeps it."""

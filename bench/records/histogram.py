@@ -1,0 +1,89 @@
+"""Distributions of response times as HdrHistograms, which merge over repeats and machines.
+
+They hold microseconds with three significant digits, and only good responses: the number of failed
+requests is kept beside them.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
+from numpy.typing import ArrayLike
+
+from bench.records.measurement import Latency
+
+PERCENTILES = {
+    **{"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999},
+    "max": 1.0,
+}
+_LONGEST = 3_600_000_000
+_DIGITS = 3
+_BITS = 11  # The bits of a value that a histogram with three digits keeps
+
+
+class Histogram:
+    """Counts response times."""
+
+    def __init__(self) -> None:
+        self._counts: Any = HdrHistogram(1, _LONGEST, _DIGITS)
+
+    def __len__(self) -> int:
+        """The number of response times."""
+        return int(self._counts.get_total_count())
+
+    def add(self, microseconds: ArrayLike) -> None:
+        """Count some response times."""
+        values = np.asarray(microseconds, np.int64).clip(1, _LONGEST)
+        shift = np.maximum(np.frexp(values.astype(float))[1] - _BITS, 0)
+        rounded, counts = np.unique((values >> shift) << shift, return_counts=True)
+        for value, count in zip(rounded.tolist(), counts.tolist(), strict=True):
+            self._counts.record_value(value, count)
+
+    @property
+    def mean(self) -> float:
+        """The mean in seconds; 0 if nothing was counted."""
+        return float(self._counts.get_mean_value()) / 1e6 if len(self) else 0.0
+
+    def merge(self, encoded: str) -> None:
+        """Add what an encoded histogram has counted."""
+        self._counts.add(HdrHistogram.decode(encoded))
+
+    def encoded(self) -> str:
+        """The compressed form (V2) in base64."""
+        text: bytes = self._counts.encode()
+        return text.decode()
+
+    def latency(self, failed: int) -> Latency | None:
+        """The percentiles, if ``failed`` further requests took longer than all that are counted."""
+        good = len(self)
+        ranks = {
+            name: max(math.ceil(round(share * (good + failed), 6)), 1)
+            for name, share in PERCENTILES.items()
+        }
+        if not good + failed:
+            return None
+        return Latency(
+            **{name: self._at(rank) if rank <= good else None for name, rank in ranks.items()}
+        )
+
+    def times(self, shares: Sequence[float], failed: int) -> list[float | None]:
+        """The milliseconds below which these shares of all requests are, like :meth:`latency`."""
+        good = len(self)
+        ranks = [max(math.ceil(round(share * (good + failed), 6)), 1) for share in shares]
+        percentiles = {rank: 100 * rank / good for rank in ranks if rank <= good}
+        known = self._counts.get_percentile_to_value_dict(list(percentiles.values()))
+        return [known[percentiles[rank]] / 1000 if rank in percentiles else None for rank in ranks]
+
+    def _at(self, rank: int) -> float:
+        """Milliseconds."""
+        return float(self._counts.get_value_at_percentile(100 * rank / len(self))) / 1000
+
+
+def merged(histograms: Iterable[str]) -> Histogram:
+    """The sum of encoded histograms; an empty text has counted nothing."""
+    total = Histogram()
+    for encoded in filter(None, histograms):
+        total.merge(encoded)
+    return total

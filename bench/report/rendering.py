@@ -1,0 +1,201 @@
+"""Renders the pages: the overview, and one for each workload."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+
+from bench.analysis import words
+from bench.analysis.caveats import placement
+from bench.analysis.estimates import Kind
+from bench.analysis.figures import FIGURES
+from bench.records.result import ServerInfo
+from bench.report.code import Code, commit_of
+from bench.report.overview import Table
+from bench.report.section import Section
+from bench.report.style import MODELS
+from bench.report.wording import TIMES, share_text, times_name, value_text
+from bench.workloads.load import OPEN
+from conformance import pages
+
+GENERATOR = "reference-servers report"  # The pages' `generator`
+VEGA = "vega.js"  # The file of the library that draws charts
+
+_HERE = Path(__file__).parent
+_CHART_GROUPS = {
+    "": ["bars"],
+    "Response times": ["steps", "percentiles"],
+    "As the load grows": ["levels"],
+    "From case to case": ["cases"],
+}
+# What a figure has beside it: in the head of its column, and explained
+_BESIDE: dict[Kind, tuple[str, str]] = {
+    "interval": (
+        ", 95% interval",
+        "A dot is a repeat, a line the 95% interval, simultaneous over all servers, figures, loads "
+        "and cases of this run; an arrow ends one that is cut. Square brackets hold the lowest and "
+        "the highest repeat, where they differ too much for an interval. Servers with a common "
+        "letter cannot be told apart; those that are too noisy to rank have none.",
+    ),
+    "range": (
+        ", lowest to highest",
+        "A dot is a repeat, a line goes from the lowest to the highest: there are too few for "
+        "intervals.",
+    ),
+    "single": ("", "A dot is the only repeat: servers cannot be ranked."),
+}
+
+
+def overview_page(tables: Sequence[Table], behaviours: str) -> str:
+    """The page that shows servers by workloads; ``behaviours`` is the link to their page."""
+    sections = [column.section for table in tables for column in table.columns]
+    others = [column.section for table in tables for column in table.others]
+    values = {
+        "tables": tables,
+        "workloads": _titles(sections),
+        "share_text": share_text,
+        "value_text": value_text,
+        "head_of": _head_of,
+    }
+    return _render("overview", sections, values | {"behaviours": behaviours}, [*sections, *others])
+
+
+def workload_pages(sections: Sequence[Section], code: Code, behaviours: str) -> dict[str, str]:
+    """The page of each workload, by file name."""
+    found: dict[str, list[Section]] = {}
+    for section in sections:
+        found.setdefault(section.page, []).append(section)
+    return {
+        f"{name}.html": _workload_page(own, sections, code, behaviours)
+        for name, own in found.items()
+    }
+
+
+def _workload_page(
+    sections: Sequence[Section], every: Sequence[Section], code: Code, behaviours: str
+) -> str:
+    specs: dict[str, Any] = {}
+    drawn = {}
+    for section in sections:
+        for chart in section.charts:
+            spec = chart.draw().to_dict()
+            name = hashlib.sha256(json.dumps(spec).encode()).hexdigest()[:12]
+            specs[name] = spec
+            drawn[f"{section.name}-{chart.name}"] = name
+    values = {
+        "sections": sections,
+        "behaviours": behaviours,
+        "code": code,
+        "vega": VEGA,
+        "chart_groups": _CHART_GROUPS,
+        "columns_of": _columns_of,
+        "legend_of": _legend_of,
+        "open_loop": lambda section: section.run.workload.load.model in OPEN,
+        "times": TIMES,
+        "placement": placement,
+        "infinite": math.inf,
+        "drawn": drawn,
+        "data": {"specs": specs, "rows": {section.name: section.values for section in sections}},
+    }
+    return _render("workload", sections, values, every)
+
+
+def _render(
+    name: str, sections: Sequence[Section], values: dict[str, Any], every: Sequence[Section]
+) -> str:
+    servers = [server for section in sections for server in section.run.servers.values()]
+    shared = {
+        "generator": GENERATOR,
+        "pages": {"index": "Overview", **_titles(every)},
+        "languages": sorted({server.language for server in servers}),
+        "models": _models(servers),
+        "colors": MODELS,
+        "figures": FIGURES,
+        "words": words,
+        "commit_of": commit_of,
+    }
+    view = (_HERE / "view.js").read_text(encoding="utf-8")
+    return pages.render(
+        _HERE, shared | values, [view], template=f"{name}.html.jinja", script=f"{name}.js"
+    )
+
+
+def _titles(sections: Sequence[Section]) -> dict[str, str]:
+    """The titles of pages, by name."""
+    return {section.page: section.run.workload.title for section in sections}
+
+
+def _models(servers: Iterable[ServerInfo]) -> list[str]:
+    found = {server.model for server in servers}
+    return [*(one for one in MODELS if one in found), *sorted(found - set(MODELS))]
+
+
+def _head_of(section: Section) -> str:
+    """What a column of the overview shows."""
+    unit = {"rate": "requests/s", "p99": "p99"}[section.ranked.name]
+    parts = [unit, section.level_text(section.level)]
+    if len(section.run.workload.case) > 1:
+        parts.append(section.case)
+    return ", ".join(parts)
+
+
+def _columns_of(section: Section) -> dict[str, dict[str, str]]:
+    """The columns of a table of figures, by group."""
+    model = section.run.workload.load.model
+    ranked = section.ranked.name
+    columns = {
+        "Capacity, requests/s" if model == "capacity" else "Requests per second": {"rate": "rate"},
+        "Cores used": {
+            "cores": "server",
+            "database_cores": "database",
+            "generator_cores": "generator",
+            "rest_cores": "rest",
+            "per_core": "requests per core-second",
+        },
+        f"{times_name(model)}, ms": {"p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"},
+        "Failed": {"failed": "requests"},
+        "CPU µs per request": {
+            "cpu": "server",
+            "database_cpu": "database",
+            "upstream_cpu": "upstream",
+            "generator_cpu": "generator",
+        },
+        "Clients": {"starved": "no answer for 5 s", "refused": "refused", "fairness": "fairness"},
+        "Warm-up": {"until_level": "requests until level"},
+        "Memory (PSS), MB": {"rest": "at rest", "peak": "peak"},
+    }
+    known = {name for row in section.rows for name in row.estimates}
+    if not any(row.value("starved") or row.value("refused") for row in section.rows):
+        del columns["Clients"]
+    beside, _ = _BESIDE[_kind(section)]
+    return {
+        group: {
+            name: title + (beside if name == ranked else "")
+            for name, title in names.items()
+            if name in known
+        }
+        for group, names in columns.items()
+        if known.intersection(names)
+    }
+
+
+def _legend_of(section: Section) -> str:
+    return _BESIDE[_kind(section)][1]
+
+
+def _kind(section: Section) -> Kind:
+    """What most figures that servers are ranked by have beside them."""
+    ranked = section.ranked.name
+    kinds = [row.estimates[ranked].kind for row in section.rows if ranked in row.estimates]
+    return max(kinds, key=kinds.count, default="single")
+
+
+@cache
+def vega() -> str:
+    """The library that draws charts."""
+    return vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")

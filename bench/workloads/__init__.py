@@ -1,0 +1,1 @@
+"""The workloads, each a TOML file, and what they are made of."""

@@ -1,0 +1,128 @@
+"""Workloads: the requests, the load, and the number of repeats."""
+
+import tomllib
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+
+from bench.workloads.load import Count, Level, Load, Positive
+from harness.errors import UsageError, describe, did_you_mean
+from harness.paths import CALLER, ROOT
+from harness.servers.manifest import Part, Text
+from spec import part_of
+
+WORKLOADS = ROOT / "bench" / "workloads"
+
+Setting = Annotated[str, Field(pattern=r"^[1-9][0-9]*$")]
+SettingName = Literal["WORKERS", "THREADS", "MONGODB_POOL_SIZE", "DATABASE_POOL_SIZE"]
+Settings = dict[SettingName, Setting]
+
+
+class Images(BaseModel, extra="forbid", frozen=True):
+    """The generated images, requested in random order, instead of a list of paths."""
+
+    endpoint: Literal["/files", "/gridfs"]
+    count: Count = 10_000
+
+
+class Case(BaseModel, extra="forbid", frozen=True):
+    """Settings for every server; each case is measured in full."""
+
+    name: Text
+    settings: Settings = {}
+
+
+class Changes(BaseModel, extra="forbid", frozen=True):
+    """Numbers with which ``--quick`` and the command line override those of a workload."""
+
+    levels: list[Level] | None = None
+    duration: Positive | list[Positive] | None = None
+    requests: Count | None = None
+    calls: Count | None = None
+    timeout: Positive | None = None
+    threads: Count | None = None
+    repeats: Count | None = None
+    warmup: Annotated[float, Field(ge=0)] | None = None
+    images: Count | None = None
+
+
+class Workload(BaseModel, extra="forbid", frozen=True):
+    """Everything that is needed to repeat a measurement."""
+
+    title: Text
+    about: Text  # What it measures, and which published run it repeats
+    paths: list[Annotated[str, Field(pattern=r"^/")]] = []  # Request targets, in order
+    images: Images | None = None
+    # The servers to measure if the command line names none
+    servers: list[Text] = Field(default=["all"], min_length=1)
+    load: Load
+    case: list[Case] = Field(default=[Case(name="1 worker", settings={"WORKERS": "1"})])
+    repeats: Count = 10
+    # Seconds of load before measuring; None to use each server's manifest
+    warmup: Annotated[float, Field(ge=0)] | None = None
+    # Responses per second that are compared with the contract during the load
+    samples: Annotated[float, Field(ge=0)] = 4.0
+    quick: Changes
+
+    @field_validator("paths")
+    @classmethod
+    def _parts_are_known(cls, paths: list[str]) -> list[str]:
+        for path in paths:
+            part_of(path)
+        return paths
+
+    @model_validator(mode="after")
+    def _has_requests_and_distinct_cases(self) -> "Workload":
+        if bool(self.paths) == bool(self.images):
+            raise ValueError("give either paths or images")
+        names = [case.name for case in self.case]
+        if len(set(names)) < len(names):
+            raise ValueError("two cases have the same name")
+        return self
+
+    @property
+    def parts(self) -> set[Part]:
+        """The parts of the contract that it requests."""
+        paths = [self.images.endpoint] if self.images else self.paths
+        return {part_of(path) for path in paths}
+
+    def changed(self, changes: Changes) -> "Workload":
+        """The workload with some numbers replaced, validated again."""
+        given = changes.model_dump(exclude_none=True)
+        own = self.model_dump()
+        load = own["load"]
+        if "duration" in given:
+            load["requests"] = None
+        if "requests" in given:
+            load["duration"] = None
+        if "levels" in given and "duration" not in given and isinstance(load["duration"], list):
+            load["duration"] = load["duration"][0]
+        load |= {name: given[name] for name in given if name in Load.model_fields}
+        own |= {name: given[name] for name in ("repeats", "warmup") if name in given}
+        if "images" in given and own["images"]:
+            own["images"]["count"] = given["images"]
+        return _checked(own, "the changed workload")
+
+
+def load_workload(name: str) -> Workload:
+    """Read and validate a workload, by name or path; errors name each wrong field."""
+    path = CALLER / name if name.endswith(".toml") else WORKLOADS / f"{name}.toml"
+    try:
+        return _checked(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+    except FileNotFoundError:
+        hint = did_you_mean(name, workload_names(), "`just bench --list` shows them")
+        raise UsageError(f"there is no workload {name!r}: {hint}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not valid TOML: {error}") from error
+
+
+def workload_names() -> list[str]:
+    """The workloads in the repository."""
+    return sorted(path.stem for path in WORKLOADS.glob("*.toml"))
+
+
+def _checked(values: dict[str, Any], where: str) -> Workload:
+    try:
+        return Workload.model_validate(values)
+    except ValidationError as error:
+        raise UsageError(f"{where}: {describe(error, 'workload')}") from error

@@ -1,0 +1,35 @@
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from gridfs import GridFSBucket
+from litestar import Litestar
+from litestar.testing import TestClient
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from app.main import app
+from app.settings import settings
+
+
+@pytest.fixture(scope="session")
+def client() -> Iterator[TestClient[Litestar]]:
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client
+
+
+@pytest.fixture
+def database() -> Iterator[Database[dict[str, Any]]]:
+    with MongoClient[dict[str, Any]](settings.MONGODB_URL) as client:
+        yield client.get_default_database("refservers")
+
+
+@pytest.fixture
+def bare_file(database: Database[dict[str, Any]]) -> Iterator[str]:
+    """The name of a GridFS file of three chunks, stored without metadata."""
+    bucket = GridFSBucket(database, chunk_size_bytes=100_000)
+    name = f"tests-{uuid4()}"
+    file_id = bucket.upload_from_stream(name, b"a" * 300_000)
+    yield name
+    bucket.delete(file_id)

@@ -1,0 +1,98 @@
+import json
+from typing import Any
+
+import pytest
+from bson import ObjectId
+from litestar import Litestar
+from litestar.testing import TestClient
+from pymongo.database import Database
+
+from app.settings import settings
+
+Client = TestClient[Litestar]
+
+
+def test_index(client: Client) -> None:
+    response = client.get("/index")
+    assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert response.text == "Hello, World!"
+
+
+def test_json(client: Client) -> None:
+    assert client.get("/json").text == '{"message":"Hello, World!"}'
+
+
+def test_a_document(client: Client) -> None:
+    article = client.get("/mongo?doc=big").json()
+    assert article["slug"] == "big"
+    assert len(bytes.fromhex(article["_id"])) == 12
+
+
+def test_a_note(client: Client, database: Database[dict[str, Any]]) -> None:
+    created = client.post("/notes", json={"title": "café", "text": ""})
+    assert created.status_code == 201
+    note_id = ObjectId(created.json()["_id"])
+    assert created.headers["Location"] == f"/notes/{note_id}"
+    for spelling in (str(note_id), str(note_id).upper()):
+        assert client.get(f"/notes/{spelling}").content == created.content
+    assert database.notes.find_one_and_delete({"_id": note_id}) == {
+        "_id": note_id,
+        "title": "café",
+        "text": "",
+    }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "{",
+        "[]",
+        '{"title":"a"}',
+        '{"title":"","text":""}',
+        '{"title":1,"text":""}',
+        json.dumps({"title": "a" * 201, "text": ""}),
+    ],
+)
+def test_no_note(client: Client, database: Database[dict[str, Any]], body: str) -> None:
+    notes = database.notes.count_documents({})
+    response = client.post("/notes", content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code == 400
+    assert response.json()["detail"]
+    assert database.notes.count_documents({}) == notes
+
+
+def test_too_large_a_note(client: Client) -> None:
+    for content in (b"a" * (2**20 + 1), iter([b"a" * 2**20, b"a"])):
+        assert client.post("/notes", content=content).status_code == 413
+
+
+def test_agents(client: Client) -> None:
+    agents = client.get("/agents").json()
+    assert len(agents) == 50
+    assert agents == sorted(agents, key=lambda agent: agent["number"])
+
+
+@pytest.mark.parametrize("path", ["/files/photo.jpg", "/gridfs/photo.jpg"])
+def test_a_file(client: Client, path: str) -> None:
+    response = client.get(path)
+    assert response.headers["Content-Type"] == "image/jpeg"
+    assert response.content == (settings.FILES_DIR / "photo.jpg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [("/nothing", 404), ("/notes/nothing", 404), ("/gridfs/nothing", 404), ("/sleep?ms=soon", 400)],
+)
+def test_a_problem(client: Client, target: str, status: int) -> None:
+    response = client.get(target)
+    assert response.status_code == status
+    assert response.headers["Content-Type"] == "application/problem+json"
+    assert response.json()["status"] == status
+
+
+def test_its_document_describes_problems(client: Client) -> None:
+    document = client.get("/schema/openapi.json").json()
+    responses = document["paths"]["/mongo"]["get"]["responses"]
+    assert responses.keys() == {"200", "400", "404", "500", "503"}
+    assert responses["404"]["content"].keys() == {"application/problem+json"}

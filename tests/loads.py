@@ -1,0 +1,72 @@
+"""A server that fails as its paths say, and loads to put on it."""
+
+import asyncio
+import contextlib
+import itertools
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench.generators.interface import LoadSpec
+from bench.workloads.load import Load
+
+_requests = itertools.count(1)
+_STATUSES = {b"/wrong": 500, b"/moved": 302}
+_BODIES = {b"/short": b"h", b"/long": b"hi!", b"/image": b"hi" * 500}
+
+
+async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer requests as their paths say."""
+    with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+        while True:
+            path = (await reader.readuntil(b"\r\n\r\n")).split()[1]
+            is_thousandth = next(_requests) % 1000 == 0
+            if path == b"/closed" or (path == b"/sometimes" and is_thousandth):
+                break
+            if path == b"/never" or (path == b"/rarely" and is_thousandth):
+                await reader.read()
+                break
+            if path == b"/late":
+                await asyncio.sleep(1)
+            body = _BODIES.get(path, b"hi")
+            head = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n"
+            head += b"Connection: close\r\n\r\n" if path == b"/closing" else b"\r\n"
+            writer.write(head % (_STATUSES.get(path, 200), len(body)) + body)
+            if path == b"/closing":
+                break
+    writer.close()
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[int]:
+    """Serve in a thread; yield the port."""
+    loop = asyncio.new_event_loop()
+
+    async def start() -> tuple[asyncio.Server, int]:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=1024)
+        return server, server.sockets[0].getsockname()[1]
+
+    server, port = loop.run_until_complete(start())
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        yield port
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        server.close()
+        for one in asyncio.all_tasks(loop):
+            one.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+
+
+def load_spec(folder: Path, port: int, *paths: str, **changes: Any) -> LoadSpec:
+    """A load on a port; ``changes`` are of the load or of where it is put."""
+    load: dict[str, Any] = {"model": "constant rate", "duration": 1.0, "calls": 1}
+    load |= {"levels": [changes.pop("level", 200.0)]}
+    load |= {name: changes.pop(name) for name in [*changes] if name in Load.model_fields}
+    where: dict[str, Any] = {"url": f"http://127.0.0.1:{port}", "paths": paths}
+    where |= {"folder": folder} | changes
+    return LoadSpec(load=Load(**load), level=load["levels"][0], **where)
