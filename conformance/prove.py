@@ -25,6 +25,10 @@ JOBS = len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1)
 # Servers built at once, while those that are ready are tested: a first build mostly downloads
 _BUILDS = 2
 
+# How often a question is asked again whose answer differs from the record: some stacks answer
+# 413 or close the connection, whichever of their processes comes first
+_AGAIN = 3
+
 _SILENCE = 30.0  # seconds between a deployment's lines of progress without a terminal
 
 TargetOrUrl = Target | str  # a deployment to start, or the address of a running server
@@ -125,7 +129,9 @@ class Proof:
         """Compare the answers with the server's record; ask again where they differ."""
         verdict = examination.verdict
         verdict.compare(target)
-        if verdict.doubtful and (self.recording or not verdict.unrecorded):
+        for _ in range(_AGAIN if self.recording or not verdict.unrecorded else 0):
+            if not verdict.doubtful:
+                break
             say(f"asking {verdict.target} again: {listed(verdict.doubtful)}")
             examination.ask_again(verdict.doubtful)
             if examination.has_ended:
