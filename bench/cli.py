@@ -128,7 +128,7 @@ def main(
             raise UsageError("--cpus is for servers of this machine: leave it out with --target")
     raise_limits()
     machine.require_files(plan.load)
-    prepare_generator(plan.load)
+    prepare_generator()
     with _exclusive(), backing_services() as backing:
         there = RemoteServer(address) if address else None
         if not resume:

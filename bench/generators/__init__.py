@@ -1,7 +1,8 @@
-"""Load generators: existing programs, each for the load model that it suits.
+"""Load generators: existing programs, each for the loads that it suits.
 
-h2load runs the closed model and connections at a rate, Locust a constant request rate, also in the
-search for a capacity. Both return a :class:`LoadResult`.
+h2load generates the load on this machine, at a fraction of Locust's cost. Locust generates it on
+others, and a constant rate for servers that close each connection: h2load keeps no schedule across
+connections. Both return a :class:`LoadResult`.
 """
 
 from collections.abc import Sequence
@@ -9,7 +10,6 @@ from collections.abc import Sequence
 from bench.generators import capacity, h2load
 from bench.generators import locust_program as locust
 from bench.generators.interface import GeneratorError, LoadResult, LoadSpec
-from bench.workloads.load import OPEN, Load
 from harness.toolchains.install import require
 
 
@@ -18,22 +18,19 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
 
     ``workers`` are other machines that generate it instead of this one, with Locust.
     """
-    match spec.load.model:
-        case "capacity":
-            return capacity.search(
-                spec, lambda step: generate(step.but(threads=spec.load.threads), workers)
-            )
-        case "constant rate":
-            return locust.generate(spec, workers)
-        case _ if workers:
-            return locust.generate(spec, workers)
-        case _:
-            return h2load.generate(spec)
+    if spec.load.model == "capacity":
+        return capacity.search(
+            spec, lambda step: generate(step.but(threads=spec.load.threads), workers)
+        )
+    unscheduled = spec.load.model == "constant rate" and not spec.keep_alive
+    if workers or unscheduled:
+        return locust.generate(spec, workers)
+    return h2load.generate(spec)
 
 
-def prepare(load: Load) -> None:
-    """Install the generators that a load needs, with its warm-up."""
-    require(["h2load", "iproute2", *(["locust"] if load.model in OPEN else [])])
+def prepare() -> None:
+    """Install what generates load on this machine, and what looks at its connections."""
+    require(["h2load", "iproute2"])
 
 
 __all__ = ["GeneratorError", "LoadResult", "LoadSpec", "generate", "prepare"]

@@ -1,4 +1,4 @@
-"""h2load over HTTP/1.1: the closed model, and connections at a rate.
+"""h2load over HTTP/1.1: the closed model, connections at a rate, and a constant rate of requests.
 
 Each connection requests the paths in the same order, from the first.
 
@@ -20,6 +20,7 @@ from bench.generators.connections import Connections, connections, count_sockets
 from bench.generators.h2load_log import Log
 from bench.generators.interface import Bodies, GeneratorError, LoadResult, LoadSpec
 from bench.generators.program import Finished, Look, output_of, run
+from bench.generators.schedule import reschedule
 from bench.records.measurement import Clients, Errors
 from bench.records.warning import Warning
 
@@ -32,7 +33,12 @@ _LOOK_EACH = 100e-6
 _NEAR = 1.0  # Seconds before the end in which a request that waits is taken to go on waiting
 _OVER = "Main benchmark duration is over"
 _TEARDOWN = 0.2  # Seconds in which all connections are closed at the end
-_COSTLY = 15  # Microseconds of CPU time that h2load should not exceed for a request
+# Microseconds of CPU time that h2load should not exceed for a request: with a timer for each, if
+# they are due at a time
+_COSTLY = 15
+_COSTLY_AT_A_RATE = 40
+_MOST_CLIENTS = 1_000  # Connections of a constant rate
+_PRECISE = 0.01  # By how much the rate at which they are opened may differ
 _MANY = 10_000  # Requests beside which the CPU time of its start does not count
 
 
@@ -40,6 +46,8 @@ def generate(spec: LoadSpec) -> LoadResult:
     """Put a load on a server; the log has the response time of each request."""
     if spec.random:
         spec = _shuffled(spec)
+    if spec.load.model == "constant rate":
+        return _scheduled(spec)
     if spec.load.model == "closed" and spec.load.requests is None:
         return _timed(spec)
     return _counted(spec)
@@ -155,6 +163,46 @@ def _counted(spec: LoadSpec) -> LoadResult:
     return load.result(errors, log.seconds or finished.seconds, unended, [])
 
 
+def _scheduled(spec: LoadSpec) -> LoadResult:
+    """A constant rate. Each connection has a schedule of its own: a request per second, or more.
+
+    What has not been answered by the end and the timeout has failed; h2load is stopped then. It
+    does not reopen a connection that breaks: requests that were still due on it have failed, too.
+    """
+    duration = spec.duration
+    assert duration is not None
+    spec = spec.but(threads=1)
+    requests = max(round(spec.level * duration), 1)
+    clients = min(math.ceil(spec.level), requests, _MOST_CLIENTS)
+    command = _command(
+        spec,
+        clients,
+        [
+            *("--requests", str(requests), "--rps", f"{spec.level / clients:.6f}"),
+            *_opening(spec.level),
+            *("--connection-inactivity-timeout", f"{math.ceil(spec.load.timeout) + 1}s"),
+        ],
+    )
+    end = time.monotonic() + duration + spec.load.timeout
+    finished = run(command, spec, hangs=lambda _: time.monotonic() > end)
+    lag = reschedule(_log(spec), clients, clients / spec.level)
+    log = Log(_log(spec), spec.load.timeout)
+    if finished.was_stopped:
+        totals = _Totals(started=requests, done=log.ended)
+    else:
+        totals = _Totals.of(finished)
+    broken = log.ended - len(log.good) - log.late - log.refused
+    errors = Errors(
+        connect=requests - totals.started, read=broken, timeout=log.late, status=log.refused
+    )
+    errors.unfinished = requests - len(log.good) - errors.total
+    lost: dict[str, float | str] = {"count": broken, "clients": clients}
+    warnings = [Warning(kind="connections-lost", values=lost)] if broken else []
+    load = _Load(spec, command, clients, finished, totals, log)
+    result = load.result(errors, max(log.seconds, duration), clients, warnings)
+    return replace(result, lag=lag, busiest=finished.cpu / finished.seconds, attempts=requests)
+
+
 def _command(spec: LoadSpec, clients: int, length: Sequence[str]) -> list[str]:
     paths = spec.folder / "paths.txt"
     paths.write_text("".join(f"{spec.url}{path}\n" for path in spec.paths))
@@ -176,6 +224,19 @@ def _rate(per_second: int) -> list[str]:
     common = math.gcd(per_second, 1000)
     periods = max(n for n in range(1, _PERIODS + 1) if common % n == 0)
     return ["--rate", str(per_second // periods), "--rate-period", f"{1000 // periods}ms"]
+
+
+def _opening(per_second: float) -> list[str]:
+    """The rate of opening connections, at which they send as well: evenly, within a small error."""
+
+    def count(period: int) -> int:
+        return max(round(per_second * period / 1000), 1)
+
+    def error(period: int) -> float:
+        return abs(count(period) * 1000 / period / per_second - 1)
+
+    period = next((one for one in range(1, 1000) if error(one) <= _PRECISE), 1000)
+    return ["--rate", str(count(period)), "--rate-period", f"{period}ms"]
 
 
 class _Hang:
@@ -244,8 +305,9 @@ class _Load:
         """``unended`` requests may have a part of their body."""
         finished, log = self.finished, self.log
         cost = finished.cpu / max(self.totals.started, 1) * 1e6
-        if cost > _COSTLY and self.totals.started >= _MANY:
-            values: dict[str, float | str] = {"cost": cost, "limit": _COSTLY}
+        limit = _COSTLY_AT_A_RATE if self.spec.load.model == "constant rate" else _COSTLY
+        if cost > limit and self.totals.started >= _MANY:
+            values: dict[str, float | str] = {"cost": cost, "limit": limit}
             warnings.append(Warning(kind="generator-costly", values=values))
         return LoadResult(
             command=self.command,

@@ -34,6 +34,7 @@ class LoadSpec:
     # The length in bytes of the body due for each of `paths`, if they are known
     sizes: Sequence[int] = ()
     seed: int = 1  # Of the random order
+    keep_alive: bool = True  # Whether a connection carries more than one request
 
     @property
     def duration(self) -> float | None:

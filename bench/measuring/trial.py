@@ -47,7 +47,7 @@ class RunContext:
     services: Services
     files: Path  # The servers' `FILES_DIR`
     paths: Sequence[str]
-    # Machines that generate the load instead of this one (Locust only)
+    # Machines that generate the load instead of this one
     workers: tuple[str, ...] = ()
     cores: Cores = field(default_factory=dict)  # The cores of each role; empty if nothing is pinned
     own_databases: bool = False  # Whether the databases are the user's, which are never pinned
@@ -218,6 +218,7 @@ class _Trial:
             folder=self.folder,
             sizes=body_sizes(self.context.paths, self.context.files),
             seed=self.trial.repeat,
+            keep_alive=self.trial.target.deployment.keep_alive,
         )
 
     def _url(self, server: Server) -> str:

@@ -1,0 +1,56 @@
+"""h2load's log, read against the schedule of a constant rate.
+
+A connection sends its next request when it is due, or once the last response has arrived, whichever
+is later. h2load logs when a request was sent; a response time that counts from when it was due
+shows what a stall delayed (Gil Tene, "How NOT to Measure Latency"). The log does not name the
+connection of a request, but all have the same interval, so that their schedules follow from it.
+"""
+
+import heapq
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Times = NDArray[np.float64]
+
+
+def follow(starts: Times, took: Times, clients: int, interval: float) -> tuple[Times, Times]:
+    """When each request was due, and how late a free connection sent it.
+
+    ``starts``, in order, and ``took`` are those of all requests; each of the ``clients`` has a
+    request due every ``interval``. All times have the same unit.
+    """
+    # The requests of each interval come in the same order, each when it was due or later.
+    whole = -(-len(starts) // clients) * clients
+    intervals = np.full(whole, np.inf)
+    intervals[: len(starts)] = starts
+    elapsed = interval * np.arange(whole // clients)
+    first = (intervals.reshape(-1, clients) - elapsed[:, np.newaxis]).min(axis=0)
+    waiting = [(due, due) for due in np.sort(first).tolist()]  # when free to send, and when due
+    due, late = np.empty(len(starts)), np.empty(len(starts))
+    for at, (start, seconds) in enumerate(zip(starts.tolist(), took.tolist(), strict=True)):
+        free, due[at] = waiting[0]
+        late[at] = max(start - free, 0)
+        heapq.heapreplace(
+            waiting, (max(due[at] + interval, start + seconds), float(due[at]) + interval)
+        )
+    return np.minimum(due, starts), late
+
+
+def reschedule(log: Path, clients: int, interval: float) -> float | None:
+    """Rewrite a log so that requests start when they were due.
+
+    Returns the 99th percentile, in milliseconds, of how late free connections sent them. The
+    interval is in seconds.
+    """
+    if not log.stat().st_size:
+        return None
+    rows = np.loadtxt(log, np.int64, ndmin=2)
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    starts, took = rows[:, 0].astype(float), rows[:, 2].astype(float)
+    due, late = follow(starts, took, clients, interval * 1e6)
+    rows[:, 2] += rows[:, 0] - due.astype(np.int64)
+    rows[:, 0] = due
+    np.savetxt(log, rows, "%d")
+    return float(np.percentile(late, 99)) / 1000

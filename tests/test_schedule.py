@@ -1,0 +1,88 @@
+"""A constant rate of h2load: response times count from when requests were due."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.generators import generate
+from bench.generators.interface import LoadResult
+from bench.generators.schedule import follow, reschedule
+from bench.records.measurement import Errors
+from harness.system.ports import free_port
+from harness.toolchains.install import require
+from tests.frozen import PERIOD, freezing
+from tests.loads import load_spec, serving
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _h2load() -> None:
+    require(["h2load"])
+
+
+def test_each_connection_has_a_schedule_of_its_own() -> None:
+    """Two connections, a request every 10; the first one's second response takes 25."""
+    starts = np.array([0, 5, 10, 15, 25, 35, 35, 36, 40, 45.0])
+    took = np.array([1, 1, 25, 1, 1, 1, 1, 1, 1, 1.0])
+    due, late = follow(starts, took, clients=2, interval=10)
+    assert sorted(due) == [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]
+    assert late.max() == 0
+    assert (starts - due).max() == 15  # the request that was due at 20, while it waited
+
+
+def stalled(folder: Path) -> LoadResult:
+    with freezing(port := free_port()):
+        return generate(load_spec(folder, port, "/", level=200.0, duration=2 * PERIOD, sizes=[2]))
+
+
+def test_a_stall_is_not_hidden(tmp_path: Path) -> None:
+    """A quarter of the requests are due during a freeze, and wait until its end."""
+    theory = pytest.approx({"p90": 600, "p95": 800, "p99": 960}, rel=0.03)
+    for _ in range(5):
+        result = stalled(tmp_path)
+        assert result.latency
+        found = result.latency.model_dump(include={"p90", "p95", "p99"})
+        if found == theory:
+            break  # otherwise this machine was too busy to send them on time: try again
+    assert found == theory
+    assert (result.requests, result.errors) == (200 * 2 * PERIOD, Errors())
+    assert result.command[0] == "h2load"
+
+
+@pytest.mark.parametrize(
+    ("path", "errors"),
+    [
+        ("/", Errors()),
+        ("/wrong", Errors(status=300)),
+        ("/late", Errors(timeout=100, unfinished=200)),
+        (None, Errors(connect=300)),  # no server listens
+    ],
+)
+def test_every_request_that_is_due_counts(tmp_path: Path, path: str | None, errors: Errors) -> None:
+    """At 100 requests per second for 3 s, with a timeout of 0.5 s."""
+    spec = {"level": 100.0, "duration": 3.0, "timeout": 0.5}
+    with serving() as port:
+        result = generate(load_spec(tmp_path, port if path else 9, path or "/", **spec))
+    assert result.attempts == 300 == result.requests + result.errors.total
+    if path == "/late":
+        assert result.errors.timeout >= 100
+    else:
+        assert result.errors == errors
+    assert result.seconds >= 2.9
+    assert result.latency
+    assert (result.latency.max is None) == (path != "/")
+
+
+def test_a_server_that_closes_each_connection_gets_its_rate(tmp_path: Path) -> None:
+    with serving() as port:
+        spec = load_spec(tmp_path, port, "/closing", level=50.0, duration=2.0, keep_alive=False)
+        result = generate(spec)
+    assert (result.requests, result.errors) == (100, Errors())
+    assert all(40 <= second <= 60 for second in result.per_second[:2])
+
+
+def test_an_empty_log_has_no_lag(tmp_path: Path) -> None:
+    (tmp_path / "log").touch()
+    assert reschedule(tmp_path / "log", 10, 1.0) is None
