@@ -1,5 +1,6 @@
 """The command line."""
 
+import json
 import os
 import sys
 from contextlib import ExitStack
@@ -7,7 +8,7 @@ from contextlib import ExitStack
 import click
 
 from conformance.prove import JOBS, Proof, TargetOrUrl
-from conformance.report import as_json, show
+from conformance.report import show
 from conformance.subject import Subject
 from harness.console import result, say
 from harness.errors import UsageError
@@ -57,7 +58,7 @@ def main(
     finally:
         found = [verdict for verdict in proof.verdicts if verdict.checks or verdict.error]
         if to_json:
-            click.echo(as_json(found))
+            click.echo(json.dumps([one.as_dict() for one in found], indent=2, ensure_ascii=False))
         elif found:
             show(found, result)
     if expression and not found:

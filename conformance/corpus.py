@@ -37,7 +37,7 @@ def fingerprint(received: Iterable[tuple[Exchange, Response]]) -> str:
     digest = hashlib.sha256()
     for exchange, response in received:
         expected = exchange.expected
-        media_type = media_types.compared(response.content_type, expected.media_type)
+        media_type = media_types.compared(response.header("Content-Type"), expected.media_type)
         body = without_extras(response) if expected.detail else response.body
         digest.update(json.dumps([exchange.target, response.status, media_type]).encode())
         digest.update(len(body).to_bytes(8) + body)

@@ -53,9 +53,10 @@ def answer(response: Response, expected: Expected) -> None:
     """Fail unless the response is as expected, to the byte."""
     same("status", expected.status, response.status, response)
     if expected.media_type is not None:
-        media_type = media_types.compared(response.content_type, expected.media_type)
+        given = response.header("Content-Type")
+        media_type = media_types.compared(given, expected.media_type)
         if media_type != media_types.canonical(expected.media_type):
-            raise Mismatch("Content-Type", expected.media_type, response.content_type, response)
+            raise Mismatch("Content-Type", expected.media_type, given, response)
     body = without_extras(response) if expected.detail else response.body
     same("body", expected.body, body, response)
 

@@ -88,11 +88,6 @@ class Response:
             self.version == "1.0" and "keep-alive" not in self.options
         )
 
-    @property
-    def content_type(self) -> str | None:
-        """The ``Content-Type``, if any."""
-        return self.header("Content-Type")
-
 
 class NoAnswer(AssertionError):
     """A request got no response."""
@@ -261,10 +256,6 @@ class Connection:
     def is_readable(self) -> bool:
         """Whether there are bytes to read, or the end of the connection."""
         return bool(self._rest or select.select([self.socket], [], [], 0)[0])
-
-    def is_over(self) -> bool:
-        """Whether the server has closed an idle connection."""
-        return not self._rest and self.is_readable()
 
     def is_closed_within(self, seconds: float) -> bool:
         """Whether the server closes within that time, without sending another byte."""

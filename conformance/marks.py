@@ -7,7 +7,6 @@ import spec
 # Needs a server that the suite started, with its databases
 control = pytest.mark.control
 
-
 # Needs the endpoints of these parts of the contract: ``@serves(*parts)``
 serves = pytest.mark.serves
 
@@ -19,7 +18,6 @@ each_endpoint = pytest.mark.parametrize(
         for part, one in spec.ENDPOINTS.items()
     ],
 )
-
 
 # The faults that make a check fail: ``@catches(*faults)``. The tests switch each one on in the
 # deliberately wrong server, and require that the checks that claim to catch it fail.

@@ -1,8 +1,6 @@
 """Shows verdicts: a table with the failures, or JSON."""
 
-import json
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -66,7 +64,6 @@ def show(verdicts: Sequence[Verdict], console: Console) -> None:
             console.print(answers_table(verdict.behaviours))
     texts = [
         *(line for verdict in verdicts for line in _changes(verdict)),
-        *_fingerprints(verdicts),
         *_unrecorded(verdicts),
         *(line for verdict in verdicts for line in _failures(verdict)),
         *_start(verdicts),
@@ -168,20 +165,9 @@ def _changes(verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield f"\n{verdict.target} · behaviour · {id}: no answer: {error}", "bold red"
 
 
-def _fingerprints(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
-    found = Counter(verdict.fingerprint for verdict in verdicts if verdict.fingerprint)
-    for fingerprint, count in found.items():
-        yield f"\nfingerprint {fingerprint} ({count} of {len(verdicts)})", ""
-
-
 def _unrecorded(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
     if found := [verdict for verdict in verdicts if verdict.unrecorded]:
         targets = ", ".join(one.target for one in found)
         command = f"./just conform {' '.join(one.called for one in found)} --record"
         style = "red" if any(one.compared for one in found) else ""
         yield f"\nno recorded behaviours: {targets}: `{command}` records them", style
-
-
-def as_json(verdicts: Sequence[Verdict]) -> str:
-    """Everything, for machines."""
-    return json.dumps([one.as_dict() for one in verdicts], indent=2, ensure_ascii=False)

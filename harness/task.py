@@ -25,16 +25,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ECHO = 0.5
 _TEARDOWN = 30  # Seconds after which a teardown is given up
 
-# What to do if a file cannot be read or written
-_ADVICE = {
-    errno.EACCES: "this user may not use it",
-    errno.EPERM: "this user may not use it",
-    errno.EROFS: "make it writable",
-    errno.ENOSPC: "make room on the disk",
-    errno.EDQUOT: "make room on the disk",
-    errno.ENOTDIR: "name another file",
-    errno.EEXIST: "name another file",
-    errno.EISDIR: "name another file",
+# Errors of files that are the user's to mend; their messages say what is wrong
+_FILES = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT),
+    *(errno.ENOTDIR, errno.EEXIST, errno.EISDIR),
 }
 
 
@@ -61,10 +55,9 @@ def reports_errors(task: Callable[P, None]) -> Callable[P, None]:
         except TaskError as error:
             _fail(str(error), error.exit_code)
         except OSError as error:
-            if error.errno not in _ADVICE:
+            if error.errno not in _FILES:
                 raise
-            what = f"{error.filename or 'a file'}: {error.strerror}: {_ADVICE[error.errno]}"
-            _fail(what, UsageError.exit_code)
+            _fail(f"{error.filename or 'a file'}: {error.strerror}", UsageError.exit_code)
         except Interrupt as interrupt:
             remove_scratch()
             sys.exit(interrupt.exit_code)

@@ -25,7 +25,7 @@ def _post(body: bytes, media_type: str | None = _TYPE, *headers: tuple[str, str]
 
 
 def _fate(data: bytes, lab: Lab) -> str:
-    """``taken`` or ``altered``; or else ``refused``, ``failed``, ``closed``, ``waits``, or 4xx."""
+    """What is stored; or else ``refused``, ``failed``, ``closed``, ``waits``, or 4xx."""
     with lab.connect() as connection:
         connection.offer(data)
         try:
@@ -38,14 +38,16 @@ def _fate(data: bytes, lab: Lab) -> str:
     note = json.loads(response.body.decode(errors="replace"))
     with stored.database(lab.controlled) as database:
         database.notes.delete_one({"_id": ObjectId(note["_id"])})
-    return "taken" if note["title"] == "t" else "altered"
+    return _STORED.get(note["title"], "altered")
 
 
+_STORED = {"t": "taken", "first": "the first", "last": "the last"}  # by title
 _NESTED = b"[" * 10_000 + b"]" * 10_000
 
 for _id, _data in {
     "body-of-2-mb": _post(_NOTE + b" " * (2 << 20)),
     "json-nested": _post(b'{"title":"t","text":"","more":%s}' % _NESTED),
+    "json-duplicate-members": _post(b'{"title":"first","title":"last","text":""}'),
     "json-not-a-number": _post(b'{"title":"t","text":"","more":NaN}'),
     "json-invalid-utf-8": _post(b'{"title":"t\xff","text":""}'),
     "json-without-type": _post(_NOTE, None),

@@ -6,27 +6,16 @@ from contextlib import ExitStack
 from functools import partial
 
 from conformance.behaviours.lab import CLOSES, INDEX, Lab, asks
-from conformance.http import Closed, Connection, Garbled, Request, Silence
+from conformance.http import Closed, Connection, Silence
 
 _HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"
 _HALF = _HEAD.encode() + b"X-A: b"
+_HALF_A_NOTE = (
+    b"POST /notes HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    b'Content-Length: 1000\r\n\r\n{"title":"t","text":"'
+)
 SOON, WAIT = 13.0, 37.0  # seconds, a little more than those that the answers name
 _MUCH = 20 << 20
-
-
-@asks("half-close", "sleep")
-def half_close(lab: Lab) -> str:
-    """The response takes a while, so that the server notices the half-close before sending it."""
-    with lab.connect() as connection:
-        connection.send(Request("/sleep?ms=700").encode("x"))
-        connection.socket.shutdown(1)
-        try:
-            connection.receive()
-        except (Closed, Garbled):
-            return "dropped"
-        except Silence:
-            return "waits"
-    return "answered"
 
 
 # Seconds after which a request in parallel with half-sent ones counts as unanswered
@@ -99,12 +88,14 @@ def idle_connection(lab: Lab) -> str:
         return _life(connection)
 
 
-@asks("slow-head", "text", lane="waiting", needs="get")
-def slow_head(lab: Lab) -> str:
-    """One endless header."""
+def _slow(begin: bytes, lab: Lab) -> str:
     with lab.connect() as connection:
-        connection.offer(_HALF)
+        connection.offer(begin)
         return _life(connection, b"a")
+
+
+asks("slow-head", "text", lane="waiting", needs="get")(partial(_slow, _HALF))
+asks("slow-body", "notes", lane="waiting")(partial(_slow, _HALF_A_NOTE))
 
 
 # Clients that send too much

@@ -1,8 +1,6 @@
 """The group `connection`: its lifetime, how requests share it, and general headers."""
 
 import re
-import socket
-import time
 from functools import partial
 
 import spec
@@ -53,25 +51,6 @@ def expect_continue(lab: Lab) -> str:
 def keep_alive(lab: Lab) -> str:
     """Two requests in sequence."""
     return "kept" if lab.keeps_alive() else "closed"
-
-
-@asks("response-delay", needs="get")
-def response_delay(lab: Lab) -> str:
-    """One short wait is enough: other programs can only make it longer.
-
-    The client is told to delay its acknowledgements by 40 ms, as Linux does by itself on a
-    connection that both sides use in turn, except for the first ones and those after a pause.
-    """
-    if not lab.keeps_alive():
-        return CLOSES
-    with lab.connect() as connection:
-        for number in range(50):
-            connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)  # tcp(7)
-            began = time.monotonic()
-            connection.request(INDEX)
-            if number > 4 and time.monotonic() - began < 0.03:
-                return "at once"
-    return "40 ms late"
 
 
 @asks("http-1-0-keep-alive", "text", needs="get")

@@ -125,7 +125,7 @@ def several_ranges(lab: Lab) -> str:
     response = lab.ask(_PHOTO, Range="bytes=0-9,2000-2009")
     if response.status != 206:
         return "whole" if response.status == 200 else str(response.status)
-    if media_types.parse(response.content_type or "")[0] == "multipart/byteranges":
+    if media_types.parse(response.header("Content-Type") or "")[0] == "multipart/byteranges":
         return "multipart" if _has_parts(response.body, 0, 2000) else "wrong part"
     if not _is_part(response, 0):
         return "wrong part"
@@ -145,7 +145,7 @@ def _has_parts(body: bytes, *firsts: int) -> bool:
 
 
 def _type(name: str, known: tuple[str, ...], lab: Lab) -> str:
-    value = lab.ask(f"/files/{name}").content_type
+    value = lab.ask(f"/files/{name}").header("Content-Type")
     if value is None:
         return "none"
     essence = media_types.parse(value)[0]
@@ -166,7 +166,7 @@ def text_charset(lab: Lab) -> str:
     """Of plain text, a style sheet and a page."""
     charsets = set()
     for name in ("notes.txt", "style.css", "page.html"):
-        value = lab.ask(f"/files/{name}").content_type or ""
+        value = lab.ask(f"/files/{name}").header("Content-Type") or ""
         charsets.add(media_types.parse(value)[1] or "none")
     if charsets - {"utf-8", "none"}:
         return "another"
@@ -207,18 +207,6 @@ for _id, _name, _control in (
     ("nul-in-name", "photo.jpg%00.txt", False),
 ):
     asks(_id, "files", control=_control)(partial(_named, f"/files/{_name}"))
-
-
-@asks("files-root", "files")
-def files_root(lab: Lab) -> str:
-    """A list names the photo."""
-    try:
-        response = lab.ask("/files/")
-    except (Closed, Garbled):
-        return "closed"
-    if response.status == 200 and b"photo.jpg" in response.body:
-        return "listed"
-    return fate(str(response.status))
 
 
 # Big files

@@ -1,4 +1,4 @@
-"""Questions about memory: how much a server uses while it sends big bodies."""
+"""Questions about memory: how much a server uses while it sends or gets big bodies."""
 
 import contextlib
 import math
@@ -6,12 +6,13 @@ import re
 import select
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
 from conformance import stored
 from conformance.behaviours.lab import Lab, asks
-from conformance.http import Request
+from conformance.http import FAILED, Request
 from conformance.subject import BIG, Controlled, fresh_name
 
 _MB = 1 << 20
@@ -20,7 +21,11 @@ _CLIENTS = 10
 # batches of 16 MB, as MongoDB sends them
 _CLASSES = {"under 100 MB": 100, "under 800 MB": 800, "more": math.inf}
 
-_WARM_UP = 20  # small requests, after which a server has its idle size
+_UPLOADS = 4
+# Between what servers take that read on and drop what they read, and the four bodies of 100 MB
+_KEPT = 250
+
+_WARM_UP = 20  # requests, after which a server has its idle size
 _HEAD = 4096  # more bytes than a response's head has
 _LOOK = 0.1  # seconds between samples of the memory
 # Seconds without growth or reading after which a server counts as having read all it will
@@ -44,10 +49,33 @@ def gridfs_memory(lab: Lab) -> str:
         return _grown(server, lab.patience, "/gridfs/photo.jpg", f"/gridfs/{name}")
 
 
-class _Meter:
-    """The peak growth of a server's processes, in bytes, since this was created."""
+@asks("body-memory-four", "notes", lane="alone")
+def body_memory(lab: Lab) -> str:
+    """Four clients of a new server, which may refuse a body before it has come."""
+    request = Request("/notes", "POST", (("Content-Type", "application/json"),), b"a" * BIG)
+    data = request.encode("x")
 
-    def __init__(self, server: Controlled) -> None:
+    def upload(server: Controlled) -> None:
+        with contextlib.suppress(*FAILED), server.connect() as connection:
+            connection.offer(data)
+            connection.receive(request)
+
+    with lab.controlled.another() as server, ThreadPoolExecutor(_UPLOADS) as pool:
+        meter = _Meter(server, "/index")
+        list(pool.map(upload, [server] * _UPLOADS))
+        meter.look()
+    return f"under {_KEPT} MB" if meter.most < _KEPT * _MB else "more"
+
+
+class _Meter:
+    """The peak growth of a server's processes, in bytes, since this was created.
+
+    Before that, a small file or page is asked for, so that they have their idle size.
+    """
+
+    def __init__(self, server: Controlled, small: str) -> None:
+        for _ in range(_WARM_UP):
+            server.ask(small)
         self._pids, self._database = server.pids(), server.mongodb
         for pid in self._pids:
             with contextlib.suppress(OSError):
@@ -77,9 +105,7 @@ def _grown(server: Controlled, patience: float, small: str, big: str) -> str:
     """Once all clients have received something, a server grows until it stops reading ahead."""
     enough = max(filter(math.isfinite, _CLASSES.values())) * _MB
     with ExitStack() as held:
-        for _ in range(_WARM_UP):
-            server.ask(small)
-        meter = _Meter(server)
+        meter = _Meter(server, small)
         received: dict[socket.socket, int] = {}
         for _ in range(_CLIENTS):
             client = held.enter_context(server.connect()).socket

@@ -38,7 +38,7 @@ _SERVERS: tuple[tuple[Lane, ...], ...] = (
 
 # Questions asked at once on each server. A deployment that serves one client at a time gets half as
 # many servers for ``wire`` and ``waiting`` instead, and is asked one question at a time.
-_TOGETHER: dict[Lane, int] = {"wire": 8, "waiting": 4, "alone": 1, "databases": 1, "process": 2}
+_TOGETHER: dict[Lane, int] = {"wire": 8, "waiting": 6, "alone": 1, "databases": 1, "process": 2}
 
 _RECOVERY = 15.0  # seconds that a server has to recover after a question
 _LONGEST_ERROR = 600  # characters: a database's errors have whole documents

@@ -41,7 +41,7 @@ def test_fingerprint(subject: Subject) -> None:
     wrong: AssertionError | None = None
     connection: Connection | None = None
     for exchange in corpus(subject.parts):
-        if connection is None or connection.is_over():
+        if connection is None or connection.is_readable():
             connection = subject.connect()
         response = connection.request(Request(exchange.target))
         received.append((exchange, response))

@@ -10,7 +10,6 @@ from spec import Expected
 
 pytestmark = serves("files")
 
-
 # Names that lead out of the folder; ``{outside}`` is the absolute path of a file there
 ESCAPES = (
     *("../outside.txt", "x/../../outside.txt", "..%2foutside.txt", "..%2Foutside.txt"),

@@ -158,4 +158,4 @@ def _lines(row: Row, every: Sequence[str], width: int) -> Iterator[Text]:
 def _rated(row: Row, answer: str) -> Text:
     """An answer, with its rating unless that goes without saying."""
     rating = row.rating(answer)
-    return Text(answer + f" ({rating})" * (rating != "plain"), STYLES.get(rating, ""))
+    return Text(answer + f" ({rating})" * (rating != "plain"), STYLES[rating])

@@ -16,7 +16,7 @@ from harness.servers.catalog import Target
 from spec.behaviours import Layer
 
 # The sign of each rating, besides its colour
-SIGNS = {"good": "✓", "plain": "–", "slow": "↓", "risky": "⚠", "unlisted": "?"}
+SIGNS = {"good": "✓", "plain": "–", "slow": "↓", "risky": "⚠"}
 
 _CODE = re.compile(r"`([^`]+)`")
 _SECTIONS = re.compile(r"RFC (\d+),? sections? {0}(?: and {0})*".format(r"\d+(?:\.\d+)*"))
@@ -62,9 +62,7 @@ def _servers(targets: Sequence[Target]) -> list[_Server]:
     found: dict[str, _Server] = {}
     for target in targets:
         one = _Server(target.server.name, target.server.manifest.language, [])
-        deployments = found.setdefault(one.name, one).deployments
-        if target.deployment.name not in deployments:
-            deployments.append(target.deployment.name)
+        found.setdefault(one.name, one).deployments.append(target.deployment.name)
     return list(found.values())
 
 
@@ -73,7 +71,10 @@ def _risk(server: _Server, found: Sequence[Row]) -> dict[str, object]:
     by_deployment = dict.fromkeys(server.deployments, 0)
     by_layer: Counter[str] = Counter()
     for row in found:
-        risky = [row.rating(row.answers.get(name)) == "risky" for name in server.targets]
+        risky = [
+            name in row.answers and row.rating(row.answers[name]) == "risky"
+            for name in server.targets
+        ]
         by_layer[row.question.decided_by] += any(risky)
         for deployment, count in zip(server.deployments, risky, strict=True):
             by_deployment[deployment] += count
@@ -88,27 +89,24 @@ def _cells(server: _Server, row: Row) -> list[dict[str, object]]:
             "server": server.name,
             "width": len(list(same)),
             "answer": answer,
-            "rating": row.rating(answer),
+            "rating": answer and row.rating(answer),
         }
         for answer, same in groupby(row.answers.get(name) for name in server.targets)
     ]
 
 
-def _answers(row: Row, every: Sequence[str]) -> list[dict[str, object]]:
+def _answers(row: Row, every: list[str]) -> list[dict[str, object]]:
     """All answers of a question, given or not, in its order.
 
     ``who`` gives one has by server: the deployments, or none if all of the server's give it.
     """
     answers: list[dict[str, object]] = []
-    for answer in dict.fromkeys([*row.question.answers, *row.by_answer()]):
-        rated = row.rated(answer)
-        why = rated.why if rated else "The question no longer lists this answer."
+    for answer, rated in row.question.answers.items():
         names = [name for name in every if row.answers.get(name) == answer]
         who: dict[str, list[str]] = {}
         for server, _, deployment in (name.partition("/") for name in condensed(names, every)):
             who.setdefault(server, []).extend([deployment] if deployment else [])
-        given = {"answer": answer, "rating": row.rating(answer), "why": why}
-        answers.append(given | {"who": who, "by_all": names == list(every)})
+        answers.append({"answer": answer, **vars(rated), "who": who, "by_all": names == every})
     return answers
 
 

@@ -6,15 +6,10 @@ from itertools import groupby
 
 from conformance import records
 from harness.servers.catalog import Target
-from spec.behaviours import Answer, Question, questions
-
-RATINGS = ("risky", "slow", "unlisted", "plain", "good")  # the worst first
+from spec.behaviours import RATINGS, Question, Rating, questions
 
 
-Described = dict[str, str | None]  # what JSON has of a question
-
-
-def described(question: Question) -> Described:
+def described(question: Question) -> dict[str, str | None]:
     """The question without its possible answers."""
     return {
         "id": question.id,
@@ -35,12 +30,11 @@ class Row:
 
     def as_dict(self) -> dict[str, object]:
         """The question, and each deployment's answer with its rating."""
-        rated = {name: (answer, self.rated(answer)) for name, answer in self.answers.items()}
         return described(self.question) | {
             "differs": self.differs,
             "answers": {
-                name: {"answer": answer, "rating": one and one.rating}
-                for name, (answer, one) in rated.items()
+                name: {"answer": answer, "rating": self.rating(answer)}
+                for name, answer in self.answers.items()
             },
         }
 
@@ -49,19 +43,14 @@ class Row:
         """Whether there is more than one answer."""
         return len(set(self.answers.values())) > 1
 
-    def rated(self, answer: str) -> Answer | None:
-        """The rating of an answer; None for one that is no longer listed."""
-        return self.question.answers.get(answer)
-
-    def rating(self, answer: str | None) -> str:
-        """The word for the rating of an answer."""
-        rated = self.question.answers.get(answer or "")
-        return rated.rating if rated else "unlisted"
+    def rating(self, answer: str) -> Rating:
+        """The rating of an answer."""
+        return self.question.answers[answer].rating
 
     @property
-    def worst(self) -> str:
+    def worst(self) -> Rating:
         """The worst rating of the answers that are given."""
-        return min(map(self.rating, self.answers.values()), key=RATINGS.index)
+        return max(map(self.rating, self.answers.values()), key=RATINGS.index)
 
     @property
     def is_notable(self) -> bool:
@@ -72,25 +61,31 @@ class Row:
         """The deployments that give each answer, in the question's order."""
         found: dict[str, list[str]] = {answer: [] for answer in self.question.answers}
         for deployment, answer in self.answers.items():
-            found.setdefault(answer, []).append(deployment)
+            found[answer].append(deployment)
         return {answer: deployments for answer, deployments in found.items() if deployments}
 
 
 def rows(targets: Sequence[Target], group: str | None = None) -> list[Row]:
-    """A row for each question that any of them was asked: different answers, then the worst."""
+    """A row for each question that any of them was asked: different answers, then the worst.
+
+    Answers that are no longer listed are left out.
+    """
     recorded = {}
     for target in targets:
         record = records.read(target.server).get(target.deployment.name)
         if record:
             recorded[target.name] = record.answers
     found = [
-        Row(question, {name: answers[id] for name, answers in recorded.items() if id in answers})
+        Row(
+            question,
+            {name: one[id] for name, one in recorded.items() if one.get(id) in question.answers},
+        )
         for id, question in questions().items()
         if group in (None, question.group)
     ]
     return sorted(
         (row for row in found if row.answers),
-        key=lambda row: (not row.differs, 0 if row.differs else RATINGS.index(row.worst)),
+        key=lambda row: (not row.differs, 0 if row.differs else -RATINGS.index(row.worst)),
     )
 
 

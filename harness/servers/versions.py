@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,14 +102,9 @@ def _ruby(folder: Path) -> dict[str, str]:
     return dict(re.findall(r"^\s+\* (\S+) \(([^)\s]+)", output, re.M))
 
 
-def _direct_go(folder: Path) -> dict[str, str]:
+def _go(folder: Path, end: str = "") -> dict[str, str]:
     lines = (folder / "go.mod").read_text()
-    return dict(re.findall(r"^\s(\S+) v(\S+)$", lines, re.M))
-
-
-def _go(folder: Path) -> dict[str, str]:
-    lines = (folder / "go.mod").read_text()
-    return dict(re.findall(r"^\s(\S+) v(\S+)", lines, re.M))
+    return dict(re.findall(rf"^\s(\S+) v(\S+){end}", lines, re.M))
 
 
 _READERS: dict[str, tuple[Reader, Reader]] = {  # of all packages, of direct ones
@@ -116,5 +112,5 @@ _READERS: dict[str, tuple[Reader, Reader]] = {  # of all packages, of direct one
     "node": (_node, _direct_node),
     "scala": (_scala, _direct_scala),
     "ruby": (_ruby, _ruby),
-    "go": (_go, _direct_go),
+    "go": (_go, partial(_go, end="$")),  # others have a comment behind the version
 }

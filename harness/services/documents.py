@@ -28,7 +28,7 @@ from harness.services.urls import require_url
 Document = dict[str, Any]
 
 _COLLECTIONS = ("articles", "notes", "fs.chunks", "fs.files", "fixtures")
-_PING = 5_000
+_PATIENCE = 5_000  # milliseconds
 _UPLOADED = datetime(2025, 1, 1, tzinfo=UTC)
 _CHUNK = gridfs.DEFAULT_CHUNK_SIZE
 # The document in ``fixtures`` that marks the other collections as this project's
@@ -53,12 +53,6 @@ def fill(url: str) -> list[str]:
         return [part.collection for part in _parts() if _restore(database, part)]
 
 
-def ping(url: str) -> None:
-    """Refuse a database that cannot be reached."""
-    with _database(url) as database:
-        database.command("ping")
-
-
 def names(url: str) -> list[str]:
     """The collections that :func:`clear` deletes."""
     return [f"{_database_name(url)}.{name}" for name in _COLLECTIONS]
@@ -75,7 +69,7 @@ def clear(url: str) -> None:
 def _database(url: str) -> Iterator[Database[Document]]:
     name = _database_name(url)
     try:
-        with pymongo.MongoClient[Document](url, serverSelectionTimeoutMS=_PING) as client:
+        with pymongo.MongoClient[Document](url, serverSelectionTimeoutMS=_PATIENCE) as client:
             yield client[name]
     except PyMongoError as error:
         why = str(error).partition(", Timeout:")[0]  # without the driver's view of the servers

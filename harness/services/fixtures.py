@@ -18,12 +18,6 @@ def fill(urls: Mapping[str, str]) -> None:
                 say(f"{setting}: fixtures loaded into {', '.join(differed)}")
 
 
-def ping(urls: Mapping[str, str]) -> None:
-    """Refuse databases of ``urls`` that cannot be reached."""
-    for setting, url in _databases(urls):
-        _DATABASES[setting].ping(url)
-
-
 def names(urls: Mapping[str, str]) -> list[str]:
     """The collections and tables that :func:`clear` deletes."""
     return [name for setting, url in _databases(urls) for name in _DATABASES[setting].names(url)]

@@ -13,7 +13,7 @@ import spec
 from harness.errors import UsageError
 from harness.services.urls import malformed, require_url
 
-_PING = 5
+_PATIENCE = 5  # seconds
 _TABLES = ("agentfeatures", "agent_login_status")
 
 # A checksum of all rows, columns and indexes of the tables
@@ -47,12 +47,6 @@ def fill(url: str) -> list[str]:
         return list(_TABLES)
 
 
-def ping(url: str) -> None:
-    """Refuse a database that cannot be reached."""
-    with _connection(url):
-        pass
-
-
 def names(url: str) -> list[str]:
     """The tables that :func:`clear` deletes."""
     return [f"{_database_name(url)}.{table}" for table in (*_TABLES, "fixtures")]
@@ -69,7 +63,7 @@ def clear(url: str) -> None:
 def _connection(url: str) -> Iterator[psycopg.Connection]:
     _database_name(url)
     try:
-        with psycopg.connect(url, connect_timeout=_PING) as connection:
+        with psycopg.connect(url, connect_timeout=_PATIENCE) as connection:
             yield connection
     except psycopg.Error as error:
         why = " ".join(str(error).split())  # libpq writes several lines

@@ -34,7 +34,6 @@ BIG = 50 << 20  # size in bytes from which on a response belongs to the question
 # The paths that the questions about names request
 NAMES = {
     "dotfile": r"files/\..*",
-    "files-root": r"files/",
     "link-outside": r"files/leaving\.txt",
     "encoded-slash": r"files/.*%2f.*",
     "nul-in-name": r"files/.*%00.*",
@@ -87,9 +86,6 @@ class Files:
     def switched_name_answer(self, raw: str, answer: str) -> Response:
         if answer == "closed":
             raise Cut
-        if answer == "listed":
-            listed = "\n".join(path.name for path in (self.folder / unquote(raw)).iterdir())
-            return whole({"Content-Type": TYPES[".txt"]}, listed.encode())
         if answer == "served":
             name = unquote(raw).partition("\0")[0]
             return whole({"Content-Type": BYTES}, (self.folder / name).read_bytes())

@@ -14,11 +14,13 @@ from wire import Request
 Note = dict[str, Any]
 
 
-TITLES = {"taken": "t", "altered": "t?"}  # what the switched answers store
+# What the switched answers store
+TITLES = {"taken": "t", "altered": "t?", "the first": "first", "the last": "last"}
 
 # The questions whose bodies contain these bytes
 MARKS = {
     b"[[[[": "json-nested",
+    b'"first"': "json-duplicate-members",
     b"NaN": "json-not-a-number",
     b"\xff": "json-invalid-utf-8",
     b" " * 1024: "body-of-2-mb",

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import os
 import re
-import socket
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -24,6 +23,7 @@ LONGEST_LINE = 16 * 1024
 LONGEST_HEAD = 32 * 1024
 MOST_HEADERS = 200
 LONGEST_BODY = 1 << 20
+HELD: list[bytes] = []  # as much memory as refused bodies would take
 
 # The questions that a body asks at these targets
 BODIES = {
@@ -114,7 +114,7 @@ class Connection:
         self.buffer = b""
         self.last = False  # whether the connection ends after the current response
         self.mute = False  # whether nothing is answered after the current response
-        self.deadline: float | None = None  # when waiting for a head ends (time.monotonic)
+        self.deadline: float | None = None  # when waiting for a request ends (time.monotonic)
 
     async def run(self) -> None:
         Connection.open += 1
@@ -140,9 +140,6 @@ class Connection:
             self.writer.close()
 
     async def loop(self) -> None:
-        at_once = switched("response-delay") != "40 ms late"
-        own = self.writer.get_extra_info("socket")
-        own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, at_once)
         while not self.stopping.is_set():
             request = await self.read_request()
             if request is None or not await self.respond(request):
@@ -405,12 +402,17 @@ class Connection:
 
     async def take(self, size: int) -> bytes:
         if size > LONGEST_BODY and not switched("body-of-2-mb"):
+            if switched("body-memory-four") == "more":
+                HELD.append(b"x" * size)
             raise Refused(413)
+        if len(self.buffer) < size:
+            self.limit_waiting("slow-body")
         while len(self.buffer) < size:
             if fault("body-late-refused"):
                 raise Refused(400)
             if not await self.more():
                 raise asyncio.IncompleteReadError(self.buffer, size)
+        self.deadline = None
         taken, self.buffer = self.buffer[:size], self.buffer[size:]
         return taken
 
@@ -490,7 +492,6 @@ class Connection:
             await self.write(following, await self.handler(following), keep=True)
         if pipelined == "mixed up":
             self.buffer = b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n" + self.buffer
-        await self.notice_half_close(request)
         response = Response(200, {}) if request.accepted else await self.handle(request)
         keep = self.keeps(request) and pipelined != "closed"
         await self.write(request, response, keep)
@@ -507,13 +508,6 @@ class Connection:
         for one in (handling, leaving):
             one.cancel()
         return await handling
-
-    async def notice_half_close(self, request: Request) -> None:
-        answer = switched("half-close") if request.target.startswith("/sleep") else None
-        if answer in ("dropped", "waits") and not await self.more():
-            if answer == "waits":
-                await asyncio.wait([asyncio.ensure_future(self.stopping.wait())], timeout=20)
-            raise Closes
 
     def pipelined(self, request: Request) -> str | None:
         """The switched answer for pipelined requests."""
