@@ -1,4 +1,4 @@
-"""The command line of ``just bench``."""
+"""The command line of ``./just bench``."""
 
 import os
 import random
@@ -104,7 +104,7 @@ def main(
         _list()
         return
     if bool(workload) == bool(resume):
-        raise UsageError("give a WORKLOAD or --resume: `just bench --list` shows the workloads")
+        raise UsageError("give a WORKLOAD or --resume: `./just bench --list` shows the workloads")
     changes = changes_of({**numbers, "images": image_count})
     own = quick or cases or cpus or workers or address or seed is not None
     if resume and (own or changes != Changes()):
@@ -161,7 +161,7 @@ def main(
         _show(run)
     say(f"\n{path_of(run)}")
     if not run.complete:
-        say(f"not complete: `just bench --resume {run.id}` tries the trials without a figure again")
+        say(f"not complete: `./just bench --resume {run.id}` tries trials without a figure again")
     if run.failures:
         sys.exit(1)
     require_all(names or tuple(plan.servers))
@@ -219,7 +219,7 @@ def _measure(
         try:
             measure_all(run, targets, context, progress)
         except KeyboardInterrupt:
-            say(f"kept in {path_of(run)}; `just bench --resume {run.id}` continues it")
+            say(f"kept in {path_of(run)}; `./just bench --resume {run.id}` continues it")
             raise
 
 

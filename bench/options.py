@@ -1,4 +1,4 @@
-"""The options of ``just bench``, read and validated."""
+"""The options of ``./just bench``, read and validated."""
 
 from pathlib import Path
 

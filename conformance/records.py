@@ -2,7 +2,7 @@
 
 One object per deployment: ``answers`` by question, and ``seen_on``, the versions of all that gave
 them: the runtime, the server, the framework, the drivers, and what these are built on.
-Written by ``just conform NAME --record``, never by hand.
+Written by ``./just conform NAME --record``, never by hand.
 """
 
 import json

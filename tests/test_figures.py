@@ -53,7 +53,7 @@ def figure(words: str, text: str = "?") -> str:
 def test_a_figure_is_filled_in(page: Path, words: str, text: str) -> None:
     page.write_text(f"It serves {figure(words)} requests.\n")
     assert [str(one) for one in check(page, strict=True)] == [
-        f"{page}:1: {words} is {text}, not ?: run `just figures`"
+        f"{page}:1: {words} is {text}, not ?: run `./just figures`"
     ]
     assert update(page)
     assert page.read_text() == f"It serves {figure(words, text)} requests.\n"

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.timeout(300)
 DOCS = ROOT / "docs"
 RESULTS = DOCS / "results"
 BEHAVIOURS = DOCS / "behaviours.html"
-AGAIN = "run `just report results/reference --site docs`"
+AGAIN = "run `./just report results/reference --site docs`"
 
 PHONE, DESKTOP = 360, 1200
 

@@ -103,7 +103,7 @@ def test_without_names_it_shows_the_newest_complete_runs(
     monkeypatch.setattr(store, "RESULTS", tmp_path)
     nothing = CliRunner().invoke(main)
     assert nothing.exit_code == 2
-    assert "just bench" in nothing.output
+    assert "`./just bench text --quick`" in nothing.output
     number = count(1)
 
     def write_one(about: str, complete: bool) -> None:

@@ -92,8 +92,8 @@ def test_quick_incomplete_and_unknown() -> None:
     run = good()
     run.quick, run.complete, run.project = True, False, "0123456789ab"
     found = wrong(run)
-    assert "it is a quick run → just bench text" in found
-    assert f"it is not complete → just bench --resume {run.id}" in found
+    assert "it is a quick run → ./just bench text" in found
+    assert f"it is not complete → ./just bench --resume {run.id}" in found
     assert "its commit, 0123456789ab, is not in this repository" in found
 
 

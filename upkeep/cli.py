@@ -64,7 +64,9 @@ def submit(
         click.echo(f"{run.id} can be published as {shown}")
         return
     write_whole(place, pack(clean))
-    click.echo(f"{shown} ({place.stat().st_size / 1e6:.1f} MB): commit it, then run `just figures`")
+    click.echo(
+        f"{shown} ({place.stat().st_size / 1e6:.1f} MB): commit it, then run `./just figures`"
+    )
 
 
 @main.command()

@@ -40,6 +40,6 @@ def published(name: str) -> Run:
         )
         raise UsageError(
             f"there is no published result {name!r}, only {', '.join(known) or 'none'}: "
-            "`just submit RESULT` adds one"
+            "`./just submit RESULT` adds one"
         )
     return read(path)

@@ -1,4 +1,4 @@
-"""``just submit RESULT``: checks a result, and puts it among the published ones."""
+"""``./just submit RESULT``: checks a result, and puts it among the published ones."""
 
 import re
 import subprocess
@@ -100,7 +100,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _length(run: Run, accepted: Collection[str]) -> Iterator[Problem]:
-    again = f"just bench {run.workload_name}"
+    again = f"./just bench {run.workload_name}"
     if run.quick:
         yield Problem("it is a quick run", again)
         return
@@ -145,10 +145,10 @@ _FEWEST = 2  # Repeats, without which a figure shows nothing of its noise
 
 def _whole(run: Run) -> Iterator[Problem]:
     if not run.complete:
-        yield Problem("it is not complete", f"just bench --resume {run.id}")
+        yield Problem("it is not complete", f"./just bench --resume {run.id}")
         return
     if not run.measurements:
-        yield Problem("it has no measurement", "see its failures: `just report` shows them")
+        yield Problem("it has no measurement", "see its failures: `./just report` shows them")
     found = Counter(_key(one) for one in run.measurements)
     few = {key: count for key, count in found.items() if count < run.workload.repeats}
     by_target: dict[str, list[str]] = defaultdict(list)
@@ -159,7 +159,7 @@ def _whole(run: Run) -> Iterator[Problem]:
         yield Problem(
             f"{target} has fewer than {run.workload.repeats} repeats ({'; '.join(missing)}), "
             f"because: {why.splitlines()[0]}",
-            f"just bench {run.workload_name}, once that is mended",
+            f"./just bench {run.workload_name}, once that is mended",
         )
 
 

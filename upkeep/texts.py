@@ -1,4 +1,4 @@
-"""``just figures``: figures in Markdown that come from published results.
+"""``./just figures``: figures in Markdown that come from published results.
 
 They stand between two comments, which the page does not show::
 
@@ -71,8 +71,9 @@ def check(path: Path, *, strict: bool) -> list[Wrong]:
     new, wrong = filled(text, path)
     for before, after in zip(_marked(text), _marked(new), strict=True):
         if before["text"] != after["text"]:
-            what = f"{before['words']} is {_short(after)}, not {_short(before)}: run `just figures`"
-            wrong.append(Wrong(path, _line(text, before.start()), what))
+            what = f"{before['words']} is {_short(after)}, not {_short(before)}"
+            advice = f"{what}: run `./just figures`"
+            wrong.append(Wrong(path, _line(text, before.start()), advice))
     if strict:
         wrong += _unmarked(text, path)
     return sorted(wrong, key=lambda one: one.line)

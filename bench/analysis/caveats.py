@@ -25,7 +25,7 @@ def _missing(run: Run) -> list[str]:
     if run.quick:
         found.append("a quick run: it only shows that everything works")
     if not run.complete:
-        found.append(f"not complete: `just bench --resume {run.id}` continues it")
+        found.append(f"not complete: `./just bench --resume {run.id}` continues it")
     if run.tries:
         found.append(
             f"{_of(len(run.tries), 'attempt')} failed for reasons that are not the servers', "

@@ -1,4 +1,4 @@
-"""``just compare A B``: the differences between two results."""
+"""``./just compare A B``: the differences between two results."""
 
 import json
 import math

@@ -48,7 +48,7 @@ def run(
     """
     program = find_program(command[0])
     if program is None:
-        raise GeneratorError(f"{command[0]} is missing: `just setup` installs it")
+        raise GeneratorError(f"{command[0]} is missing: `./just setup` installs it")
     requests = (spec.load.requests or 0) + 1
     bound = (spec.duration or 0) + requests * spec.load.timeout + GRACE
     env = os.environ | {"PATH": search_path()}

@@ -64,11 +64,11 @@ def require_conformance(targets: Sequence[Target]) -> dict[str, str]:
     if refused := [name for name, fingerprint in found.items() if fingerprint is None]:
         raise TaskError(
             f"{', '.join(refused)} did not pass conformance and cannot be measured: "
-            f"`just conform {' '.join(refused)}` shows why"
+            f"`./just conform {' '.join(refused)}` shows why"
         )
     whole = {found[target.name] for target in targets if target.server.manifest.parts is None}
     if len(whole) > 1:
-        raise TaskError("these servers' fingerprints differ: `just conform all` shows them")
+        raise TaskError("these servers' fingerprints differ: `./just conform all` shows them")
     return {name: fingerprint or "" for name, fingerprint in found.items()}
 
 
@@ -81,7 +81,8 @@ def require_conformance_at(url: str, target: Target) -> str:
     (verdict,) = prove([url])
     if not verdict.passed:
         raise TaskError(
-            f"{url} did not pass conformance and cannot be measured: `just conform {url}` shows why"
+            f"{url} did not pass conformance and cannot be measured: "
+            f"`./just conform {url}` shows why"
         )
     known = passed_as(target)
     if known and verdict.fingerprint and known != verdict.fingerprint:
@@ -198,7 +199,7 @@ def measure_all(
         if disturbed == _GIVE_UP:
             raise TaskError(
                 f"{_GIVE_UP} trials in a row failed for reasons other than the servers. The last:\n"
-                f"{run.failures[-1].why}\nfix the cause, then `just bench --resume {run.id}`"
+                f"{run.failures[-1].why}\nfix the cause, then `./just bench --resume {run.id}`"
             )
     run.complete, run.finished = all(failure.own for failure in run.failures), now()
     write(run)

@@ -64,7 +64,7 @@ class Failure(BaseModel, extra="forbid"):
     repeat: int
     why: str
     disqualifies: bool  # Whether a response was wrong, so that none of the server's figures is kept
-    # Whether the server itself failed; if not, `just bench --resume` tries the trial again
+    # Whether the server itself failed; if not, `./just bench --resume` tries the trial again
     own: bool = True
 
     @property
@@ -85,7 +85,7 @@ class Run(BaseModel, extra="forbid"):
     started: str
     finished: str | None = None
     # Whether each trial was measured, or failed because of its server; if not,
-    # `just bench --resume` continues
+    # `./just bench --resume` continues
     complete: bool = False
     project: str  # The current commit, with `+` if files had been changed
     machine: Machine

@@ -1,4 +1,4 @@
-"""The command line of ``just report``."""
+"""The command line of ``./just report``."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,7 +64,7 @@ def newest(folder: Path) -> list[Run]:
     }
     if not found:
         raise UsageError(
-            "there is no complete run yet: `just bench text --quick` makes one, "
-            "`just bench --resume last` completes one that was stopped"
+            "there is no complete run yet: `./just bench text --quick` makes one, "
+            "`./just bench --resume last` completes one that was stopped"
         )
     return [found[key] for key in sorted(found)]

@@ -110,7 +110,7 @@ def load_workload(name: str) -> Workload:
     try:
         return _checked(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
     except FileNotFoundError:
-        hint = did_you_mean(name, workload_names(), "`just bench --list` shows them")
+        hint = did_you_mean(name, workload_names(), "`./just bench --list` shows them")
         raise UsageError(f"there is no workload {name!r}: {hint}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from error

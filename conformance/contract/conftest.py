@@ -128,7 +128,7 @@ def part_of(item: pytest.Item) -> str:
 
 _LINES_OF_LOG = 8
 _LONGEST = 2_000  # characters of a message: a database's errors have whole documents
-# Where ``just serve`` serves; the server under test has stopped when its results are read
+# Where ``./just serve`` serves; the server under test has stopped when its results are read
 _SERVED = f"http://{DEFAULTS['HOST']}:{DEFAULTS['PORT']}"
 
 

@@ -54,7 +54,7 @@ def main(
 ) -> None:
     """Show how stacks behave where the contract does not decide.
 
-    The answers are from the servers' behaviours.json, written by `just conform NAME --record`.
+    The answers are from the servers' behaviours.json, written by `./just conform NAME --record`.
     Questions with different answers come first, then risky and slow answers that all give. Each
     names the layer that decides it, as a rule, and what its RFC says. Without a NAME, all servers.
 
@@ -88,7 +88,7 @@ def main(
     targets = find_targets(names or ("all",))
     found = rows(targets, group)
     if not found:
-        raise UsageError("these servers have no records: run `just conform NAME --record`")
+        raise UsageError("these servers have no records: run `./just conform NAME --record`")
     _put(
         *(page, lambda: render(targets, found)),
         *(to_json, lambda: [row.as_dict() for row in found]),

@@ -116,7 +116,7 @@ class Manifest(_Model):
     # Environment variables passed on from the caller, besides the contract's settings
     passes: list[Text] = []
     build: Build | None = None
-    # Its own linters and tests, run in its folder by ``just check`` once it is built
+    # Its own linters and tests, run in its folder by ``./just check`` once it is built
     checks: list[Command] = []
     deployment: list[Deployment] = Field(min_length=1)
 
