@@ -43,12 +43,12 @@ FLASK = ("flask/gunicorn", "flask/gevent")
 ALL = ("nginx/nginx", *FLASK, "tornado/tornado", *EXPRESS)
 
 
-# Recorded answers to six questions; the first four get different ones, and one gets one unlisted
+# Recorded answers to six questions; the first four get different ones
 GIVEN: dict[str, dict[str, Sequence[str]]] = {
     "trailing-slash": {"not found": ALL[::3], "redirected": FLASK, "served": EXPRESS},
     "zero-and-length": {"refused": (*ALL[:2], *ALL[3:]), "smuggled": FLASK[1:]},
     "keep-alive": {"kept": (*ALL[:2], *ALL[3:5]), "closed": (FLASK[1], EXPRESS[1])},
-    "semicolon": {"served as the default": (*ALL[:3], *EXPRESS), "teapot": ALL[3:4]},
+    "semicolon": {"served as the default": (*ALL[:3], *EXPRESS), "400": ALL[3:4]},
     "date": {"sent": ALL},
     "postgresql-hangs": {"none within 8 s": ALL[1:]},
 }
@@ -135,7 +135,6 @@ def test_desktop_shows_a_column_for_each_deployment(show: Show) -> None:
     assert words(slash) == answers
     assert slash.evaluate_all("all => all.map(node => node.colSpan)") == [1, 2, 1, 2]
     assert words(cells(QUESTIONS[2]))[1:3] == ["✓ good: kept", "↓ slow: closed"]
-    assert words(cells(QUESTIONS[3]))[2] == "? unlisted: teapot"
     assert words(cells(QUESTIONS[5]))[0] == "not asked"
 
 
@@ -226,7 +225,7 @@ def test_filters(page: Page) -> None:
         "headers LENGTH": [QUESTIONS[1]],
         "rfc 9112": QUESTIONS[1:3],
         "pile up": [QUESTIONS[5]],
-        "teapot": [QUESTIONS[3]],
+        "poisoned": [QUESTIONS[3]],
         "date": [QUESTIONS[4]],
         "  ": SHOWN,
         "no such words": [],

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from conformance import records
-from harness.servers.catalog import find_target, find_targets
+from conformance.matrix.rows import rows
+from harness.servers.catalog import Target, find_target, find_targets
 from harness.servers.versions import packages
 
 pytestmark = pytest.mark.quick
@@ -18,13 +19,18 @@ def record(deployment: str) -> None:
     records.write(find_target(deployment), {"head": deployment})
 
 
-@pytest.mark.parametrize("kind", ["threads", "tasks"])
-def test_deployments_recorded_at_once_all_stay(kind: str, tmp_path: Path) -> None:
+@pytest.fixture
+def targets(tmp_path: Path) -> list[Target]:
+    """The deployments of a copy of Flask's server, without records."""
     folder = tmp_path / "flask"
     folder.mkdir()
     for file in ("server.toml", "pyproject.toml", "requirements.txt"):
         shutil.copy(find_target("flask").server.folder / file, folder)
-    targets = find_targets([str(folder)])
+    return find_targets([str(folder)])
+
+
+@pytest.mark.parametrize("kind", ["threads", "tasks"])
+def test_deployments_recorded_at_once_all_stay(kind: str, targets: list[Target]) -> None:
     pool: Executor = ThreadPoolExecutor(len(targets))
     if kind == "tasks":
         pool = ProcessPoolExecutor(4, multiprocessing.get_context("forkserver"))
@@ -32,6 +38,15 @@ def test_deployments_recorded_at_once_all_stay(kind: str, tmp_path: Path) -> Non
         list(pool.map(record, [one.path for one in targets]))
     found = {name: one.answers["head"] for name, one in records.read(targets[0].server).items()}
     assert found == {one.deployment.name: one.path for one in targets}
+
+
+def test_an_answer_that_is_no_longer_listed_is_not_shown(targets: list[Target]) -> None:
+    first, second, *_ = targets
+    records.write(first, {"date": "sent", "keep-alive": "sometimes"})
+    records.write(second, {"date": "sometimes", "no-question": "sent"})
+    assert [(one.question.id, one.answers) for one in rows(targets)] == [
+        ("date", {first.name: "sent"})
+    ]
 
 
 @pytest.mark.parametrize(
