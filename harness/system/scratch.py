@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from harness.paths import RUN
@@ -42,5 +42,6 @@ def remove_abandoned() -> None:
     """Remove the folders of all runs that a crash ended."""
     with locked(_LOCK):
         for folder in RUN.glob("*/run-*"):
-            if not is_locked(folder / ".lock"):
-                shutil.rmtree(folder, ignore_errors=True)
+            with suppress(FileNotFoundError):  # its run has just removed it
+                if not is_locked(folder / ".lock"):
+                    shutil.rmtree(folder, ignore_errors=True)
