@@ -3,7 +3,6 @@ from contextlib import asynccontextmanager, closing
 from typing import Any
 
 import asyncpg
-from asyncpg.exceptions import InternalClientError
 from motor.motor_tornado import MotorClient
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
 from tornado.curl_httpclient import CurlAsyncHTTPClient
@@ -28,9 +27,8 @@ async def connect() -> AsyncIterator[dict[str, Any]]:
     mongodb = client.get_default_database("refservers")
     upstream = CurlAsyncHTTPClient(force_instance=True, max_clients=2000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
-    pool = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
     with closing(client), closing(upstream):
-        async with pool:
+        async with asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3) as pool:
             yield {"mongodb": mongodb, "postgresql": pool, "upstream": upstream}
 
 
@@ -39,5 +37,5 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, object]]:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
     # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
-    except (OSError, InternalClientError, *UNAVAILABLE) as error:
+    except (OSError, asyncpg.exceptions.InternalClientError, *UNAVAILABLE) as error:
         raise asyncpg.PostgresConnectionError(repr(error)) from error
