@@ -4,8 +4,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import vl_convert
-
 from bench.records.result import Run
 from bench.report.code import Code
 from bench.report.export import as_csv
@@ -61,8 +59,7 @@ def _fill(folder: Path, sections: Sequence[Section], code: Code, behaviours: str
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     (data / VEGA).write_text(vega(), encoding="utf-8")
-    svg = vl_convert.vegalite_to_svg(draw_overview(tables[0]))
-    (data / "overview.svg").write_text(svg, encoding="utf-8")
+    (data / "overview.svg").write_text(draw_overview(tables[0]), encoding="utf-8")
     for section in sections:
         _write_data(data / section.name, section.run)
 

@@ -1,12 +1,10 @@
 """Renders the pages: the overview, and one for each workload."""
 
-import hashlib
-import json
 import math
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import vl_convert
 
@@ -18,13 +16,15 @@ from bench.records.result import ServerInfo
 from bench.report.code import Code, commit_of
 from bench.report.overview import Table
 from bench.report.section import Section
-from bench.report.style import MODELS
 from bench.report.wording import TIMES, share_text, times_name, value_text
 from bench.workloads.load import OPEN
 from conformance import pages
+from harness.servers.manifest import Deployment
 
 GENERATOR = "reference-servers report"  # The pages' `generator`
 VEGA = "vega.js"  # The file of the library that draws charts
+# The concurrency models; each has a colour
+MODELS: tuple[str, ...] = get_args(Deployment.model_fields["model"].annotation)
 
 _HERE = Path(__file__).parent
 _CHART_GROUPS = {
@@ -79,14 +79,6 @@ def workload_pages(sections: Sequence[Section], code: Code, behaviours: str) -> 
 def _workload_page(
     sections: Sequence[Section], every: Sequence[Section], code: Code, behaviours: str
 ) -> str:
-    specs: dict[str, Any] = {}
-    drawn = {}
-    for section in sections:
-        for chart in section.charts:
-            spec = chart.draw().to_dict()
-            name = hashlib.sha256(json.dumps(spec).encode()).hexdigest()[:12]
-            specs[name] = spec
-            drawn[f"{section.name}-{chart.name}"] = name
     values = {
         "sections": sections,
         "behaviours": behaviours,
@@ -99,8 +91,10 @@ def _workload_page(
         "times": TIMES,
         "placement": placement,
         "infinite": math.inf,
-        "drawn": drawn,
-        "data": {"specs": specs, "rows": {section.name: section.values for section in sections}},
+        "data": {
+            "models": MODELS,
+            "rows": {section.name: section.values for section in sections},
+        },
     }
     return _render("workload", sections, values, every)
 
@@ -119,9 +113,10 @@ def _render(
         "words": words,
         "commit_of": commit_of,
     }
-    view = (_HERE / "view.js").read_text(encoding="utf-8")
+    names = ["view.js", *(["charts.js"] if name == "workload" else [])]
+    scripts = [(_HERE / one).read_text(encoding="utf-8") for one in names]
     return pages.render(
-        _HERE, shared | values, [view], template=f"{name}.html.jinja", script=f"{name}.js"
+        _HERE, shared | values, scripts, template=f"{name}.html.jinja", script=f"{name}.js"
     )
 
 
