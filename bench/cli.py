@@ -3,9 +3,9 @@
 import os
 import random
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import click
 from rich.progress import Progress
@@ -76,8 +76,7 @@ _SILENCE = 60.0  # Seconds between lines of progress without a terminal
     metavar="URL",
     help="Measure the server that you run at http://HOST:PORT, and that NAME describes.",
 )
-@click.option("--resume", metavar="ID", help="Resume a run ('last': the latest unfinished one).")
-@click.option("--json", "to_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--resume", metavar="ID", help="Resume a run.")
 @reports_errors
 def main(
     workload: str | None,
@@ -91,7 +90,6 @@ def main(
     workers: str | None,
     address: str | None,
     resume: str | None,
-    to_json: bool,
     **numbers: str | float | None,
 ) -> None:
     """Measure servers under a WORKLOAD, once they have passed conformance.
@@ -129,7 +127,7 @@ def main(
     raise_limits()
     machine.require_files(plan.load)
     prepare_generator()
-    with _exclusive(), backing_services() as backing:
+    with _alone(), backing_services() as backing:
         there = RemoteServer(address) if address else None
         if not resume:
             run = start(
@@ -155,10 +153,7 @@ def main(
             if run.measurements:
                 _show(run)
             raise
-    if to_json:
-        click.echo(run.model_dump_json(indent=1))
-    else:
-        _show(run)
+    _show(run)
     say(f"\n{path_of(run)}")
     if not run.complete:
         say(f"not complete: `just bench --resume {run.id}` tries the trials without a figure again")
@@ -181,14 +176,12 @@ def _list() -> None:
     result.print(table)
 
 
-@contextmanager
-def _exclusive() -> Iterator[None]:
-    """Hold the lock of all runs: two at once would disturb each other."""
+def _alone() -> IO[str]:
+    """The lock of all runs: two at once would disturb each other."""
     held = claim(RUN / "locks" / "measuring")
     if not held:
         raise UsageError("another bench is running: wait until it ends")
-    with held:
-        yield
+    return held
 
 
 def _measure(

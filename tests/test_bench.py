@@ -274,7 +274,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
         (("text", "--case", "WORKERS", "tornado"), "--case: 'WORKERS' is not of the form"),
         (("text", "--case", "WORKERS=x", "tornado"), "--case: settings.WORKERS"),
         (("--cpus", "load=x", "text", "tornado"), "--cpus: 'x' is not a list of cores"),
-        (("--resume", "last", "--levels", "3"), "a run is resumed with its own numbers"),
+        (("--resume", "ID", "--levels", "3"), "a run is resumed with its own numbers"),
         (("--resume", "nothing"), "there is no result 'nothing'"),
     ],
 )

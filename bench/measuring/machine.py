@@ -6,7 +6,6 @@ import re
 import resource
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 import psutil
@@ -15,7 +14,6 @@ import pymongo
 
 from bench.generators import locust_program as locust
 from bench.generators.interface import IN_FLIGHT
-from bench.measuring.cores import as_text
 from bench.records.result import Machine
 from bench.workloads.load import Load
 from harness.console import say
@@ -78,13 +76,9 @@ def describe() -> Machine:
 
 
 def governors(folder: Path) -> str | None:
-    """The frequency governor of all cores, or which cores have which; None if they have none."""
-    cores: defaultdict[str, list[int]] = defaultdict(list)
-    for path in folder.glob("cpu[0-9]*/cpufreq/scaling_governor"):
-        cores[_read(path)].append(int(path.parent.parent.name.removeprefix("cpu")))
-    if len(cores) < 2:
-        return next(iter(cores), None)
-    return ", ".join(f"{name} on {as_text(on)}" for name, on in sorted(cores.items()))
+    """The frequency governors of the cores; None if they have none."""
+    found = {_read(path) for path in folder.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    return ", ".join(sorted(found)) or None
 
 
 def _read(path: Path) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from bench.measuring import machine
 from bench.measuring.remote_server import RemoteServer
 from bench.measuring.responses import WrongAnswer
-from bench.measuring.schedule import TimeLeft, Trial, can_run, trials
+from bench.measuring.schedule import Trial, can_run, trials
 from bench.measuring.source_audit import TransientError
 from bench.measuring.trial import RunContext, measure
 from bench.records.result import Failure, Run, ServerInfo
@@ -185,14 +185,16 @@ def measure_all(
     settled |= {failure.key for failure in run.failures if failure.own}
     plan = trials(run.workload, targets, run.seed)
     todo = [trial for trial in plan if trial.key not in settled]
-    left, disturbed = TimeLeft(), 0
+    planned = spent = 0.0
+    disturbed = 0
     for done, trial in enumerate(todo):
         if _is_disqualified(run, trial.target.name):
             continue
-        progress(trial, done, len(todo), left.of(todo[done:]))
+        pace = spent / planned if planned else 1.0
+        progress(trial, done, len(todo), pace * sum(one.seconds for one in todo[done:]))
         began = time.monotonic()
         outcome = _take(run, trial, context)
-        left.add(trial, time.monotonic() - began)
+        planned, spent = planned + trial.seconds, spent + time.monotonic() - began
         write(run)
         disturbed = 0 if outcome else disturbed + 1
         if disturbed == _GIVE_UP:
