@@ -115,11 +115,7 @@ def main(
         plan = workload_of(workload or "", changes, cases, quick=quick)
         targets = serving(plan, find_targets(names or tuple(plan.servers)))
         hosts = workers.split(",") if workers else []
-    cores = (
-        {}
-        if address
-        else chosen(cpus, sources=any(spec.ENDPOINTS[part].source for part in plan.parts))
-    )
+    cores = {} if address else chosen(cpus, sources=bool(plan.sources))
     if address:
         require_one(targets, plan, os.environ)
         if cpus:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import spec
 from bench.measuring.runner import serving
 from bench.measuring.schedule import can_run, settings_of, trials
 from bench.workloads.images import prepare
@@ -55,7 +56,7 @@ duration = 1
     ("old", "new", "message"),
     [
         ('title = "T"', "", "title: is missing"),
-        ('"/index"', '"/other"', "paths: /other belongs to no part of the contract"),
+        ('"/index"', '"/other"', "/other belongs to no part of the contract"),
         ('"/index"', '"index"', "paths.0: String should match pattern"),
         ('paths = ["/index"]', "", "give either paths or images"),
         ('"closed"', '"open"', "load.model: should be 'closed'"),
@@ -77,6 +78,20 @@ def test_a_mistake_is_refused_by_field(tmp_path: Path, old: str, new: str, messa
         load_workload(str(path))
     assert message in str(refused.value)
     assert str(path) in str(refused.value)
+
+
+@pytest.mark.parametrize("name", workload_names())
+def test_the_status_that_a_workload_expects_is_the_contract_s(name: str) -> None:
+    workload = load_workload(name)
+    if not workload.body:
+        assert {spec.expected(path).status for path in workload.paths} <= {*workload.statuses}
+
+
+def test_what_is_refused_uses_no_data_source() -> None:
+    mistakes = [load_workload(f"mistake-{kind}") for kind in ("path", "parameter", "body")]
+    assert [one.parts for one in mistakes] == [set(), {"sleep"}, {"notes"}]
+    assert [one.sources for one in mistakes] == [set()] * 3
+    assert load_workload("mongo-small").sources == {"mongodb"}
 
 
 def test_an_unknown_workload_is_refused_with_the_nearest() -> None:

@@ -128,6 +128,8 @@ def _load(spec: LoadSpec) -> dict[str, object]:
         "random": spec.random,
         "seed": spec.seed,
         "headers": spec.headers,
+        "body": spec.body,
+        "statuses": list(spec.statuses),
         "sizes": list(spec.sizes),
         "level": spec.level,
         "duration": spec.duration,

@@ -65,7 +65,8 @@ class _Trial:
         self.trial, self.context, self.folder = trial, context, folder
         self.workload = context.workload
         self.request_id = f"bench-{uuid.uuid4()}"
-        self.audit = SourceAudit(context.paths, context.services, self.request_id)
+        asked = context.paths if self.workload.sources else []
+        self.audit = SourceAudit(asked, context.services, self.request_id)
 
     def measure(self) -> Measurement:
         port = free_port()
@@ -91,8 +92,10 @@ class _Trial:
         with log.open("w") as output, self._placed(settings, output) as server:
             tree = self._program(server)
             rest = tree.pss()
-            contract = Contract(self.context.files)
-            sampler = Sampler(Subject(server.host, server.port), contract, self.context.paths)
+            refusals = self.workload.statuses if self.workload.is_refused else ()
+            contract = Contract(self.context.files, refusals)
+            subject = Subject(server.host, server.port)
+            sampler = Sampler(subject, contract, self.context.paths, self.workload.body)
             warm, warmup = self._warm(server, sampler)
             result, usage, peak = self._load(server, tree, sampler)
             environment = settings_in(server.environment)
@@ -208,6 +211,7 @@ class _Trial:
         return result
 
     def _spec(self, server: Server) -> LoadSpec:
+        known = not self.workload.is_refused  # a problem may have a detail of any length
         return LoadSpec(
             url=self._url(server),
             paths=self.context.paths,
@@ -216,7 +220,9 @@ class _Trial:
             level=self.trial.level,
             headers={"X-Request-Id": self.request_id} if "upstream" in self.audit.names else {},
             folder=self.folder,
-            sizes=body_sizes(self.context.paths, self.context.files),
+            sizes=body_sizes(self.context.paths, self.context.files) if known else (),
+            body=self.workload.body,
+            statuses=self.workload.statuses,
             seed=self.trial.repeat,
             keep_alive=self.trial.target.deployment.keep_alive,
         )
