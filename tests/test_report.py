@@ -18,7 +18,7 @@ from bench.report.code import Code
 from bench.report.distribution import NINES, by_percentile
 from bench.report.folder import write_report
 from bench.report.overview import tables_of
-from bench.report.picture import draw_overview
+from bench.report.picture import overview_svg
 from bench.report.rendering import overview_page
 from bench.report.section import sections_of
 from harness.errors import UsageError
@@ -171,7 +171,7 @@ def test_a_machine_with_more_workloads_of_all_servers_comes_first() -> None:
     first, second = tables_of(sections_of([one, *rare, *other]))
     assert [column.section.name for column in first.columns] == ["two", "three"]
     assert [column.section.name for column in second.columns] == ["one"]
-    drawn = draw_overview(first)
+    drawn = overview_svg(first)
     assert ">The two workload<" in drawn
     assert ">The one workload<" not in drawn
 
@@ -203,7 +203,7 @@ def test_a_wide_interval_is_not_a_tie() -> None:
     assert column.row("flask/gunicorn").tied, "its interval includes the best"
     assert column.standing("flask/gunicorn") == "noisy"
     assert column.standing("express/express") == "best"
-    assert draw_overview(table).count('class="noisy"') == 1
+    assert overview_svg(table).count('class="noisy"') == 1
     assert 'class="share noisy"' in overview_page([table], "behaviours.html")
 
 

@@ -11,7 +11,7 @@ from bench.report.wording import share_text
 _WIDTH = 17  # Characters of a line of a column's title
 
 
-def draw_overview(table: Table) -> str:
+def overview_svg(table: Table) -> str:
     """An SVG of the servers' shares of the best, by workload."""
     titles = [textwrap.wrap(column.title, _WIDTH) for column in table.columns]
     folder = FileSystemLoader(Path(__file__).parent)
