@@ -4,8 +4,8 @@ import os
 import random
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
-from typing import IO
 
 import click
 from rich.progress import Progress
@@ -21,7 +21,7 @@ from bench.generators.locust_program import worker_commands
 from bench.measuring import machine
 from bench.measuring.cores import chosen
 from bench.measuring.remote_server import RemoteServer, require_one
-from bench.measuring.runner import measure_all, require_conformance_at, serving, start
+from bench.measuring.runner import alone, measure_all, require_conformance_at, serving, start
 from bench.measuring.schedule import Trial
 from bench.measuring.trial import RunContext
 from bench.options import changes_of, resumed, workload_of
@@ -31,10 +31,8 @@ from bench.workloads import images
 from bench.workloads.workload import Changes, Workload, load_workload, workload_names
 from harness.console import progress_bar, result, say, without_bar
 from harness.errors import TaskError, UsageError
-from harness.paths import RUN
 from harness.servers.catalog import Target, find_targets, require_all
 from harness.services import Services, backing_services
-from harness.system.locks import claim
 from harness.system.processes import raise_limits
 from harness.task import reports_errors
 
@@ -123,7 +121,7 @@ def main(
     raise_limits()
     machine.require_files(plan.load)
     prepare_generator()
-    with _alone(), backing_services() as backing:
+    with alone(), backing_services() as backing:
         there = RemoteServer(address) if address else None
         if not resume:
             run = start(
@@ -172,14 +170,6 @@ def _list() -> None:
     result.print(table)
 
 
-def _alone() -> IO[str]:
-    """The lock of all runs: two at once would disturb each other."""
-    held = claim(RUN / "locks" / "measuring")
-    if not held:
-        raise UsageError("another bench is running: wait until it ends")
-    return held
-
-
 def _measure(
     run: Run, targets: list[Target], backing: Services, there: RemoteServer | None
 ) -> None:
@@ -194,8 +184,9 @@ def _measure(
         aside = without_bar(_SILENCE)
 
         def progress(trial: Trial, done: int, todo: int, left: float) -> None:
+            rest = timedelta(seconds=round(left))
             note = (
-                f"{done + 1}/{todo}  about {_minutes(left)} left  {trial.target.name}, "
+                f"{done + 1}/{todo}  about {rest} left  {trial.target.name}, "
                 f"{at_level(run.workload.load, trial.level)}, "
                 f"repeat {trial.repeat} of {run.workload.repeats}"
             )
@@ -219,10 +210,3 @@ def _images(workload: Workload, backing: Services, bar: Progress) -> tuple[Path,
     prepared = images.prepare(workload.images, backing, advance)
     bar.remove_task(task)
     return prepared
-
-
-def _minutes(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -4,6 +4,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import IO
 
 from bench.measuring import machine
 from bench.measuring.remote_server import RemoteServer
@@ -18,11 +19,12 @@ from conformance.prove import prove
 from conformance.verdict import passed_as, state_of
 from harness.console import say
 from harness.errors import TaskError, UsageError
-from harness.paths import ROOT
+from harness.paths import ROOT, RUN
 from harness.servers.catalog import Target
 from harness.servers.source import count_lines
 from harness.servers.versions import dependencies, runtime
 from harness.services import Services
+from harness.system.locks import claim
 
 # Called before each trial, with the numbers of trials that are done and that there are to do, and
 # the estimated seconds left
@@ -31,6 +33,14 @@ Progress = Callable[[Trial, int, int, float], None]
 _TRIES = 3  # The most attempts at a trial that fails for reasons that are not the server's
 _PAUSE = 3.0  # Seconds between them: a database may be restarting
 _GIVE_UP = 3  # Turns in a row without a figure for such reasons, after which a run stops
+
+
+def alone() -> IO[str]:
+    """The lock of all that measures: two at once would disturb each other."""
+    held = claim(RUN / "locks" / "measuring")
+    if not held:
+        raise UsageError("another bench is running: wait until it ends")
+    return held
 
 
 def serving(workload: Workload, targets: Sequence[Target]) -> list[Target]:
