@@ -53,7 +53,7 @@ async def _send_slowly(client: socket.socket) -> None:
 async def _read_slowly(client: socket.socket) -> None:
     """Ask for a big file, and read a byte of it each second."""
     loop = asyncio.get_running_loop()
-    await loop.sock_sendall(client, _REQUEST % b"files/big.bin" + b"\r\n")
+    await loop.sock_sendall(client, _REQUEST % f"files/{_BIG}".encode() + b"\r\n")
     while await loop.sock_recv(client, 1):
         await asyncio.sleep(1)
 

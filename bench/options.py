@@ -12,11 +12,9 @@ from harness.servers.catalog import Target, find_targets
 
 def changes_of(numbers: dict[str, str | float | None]) -> Changes:
     """The numbers that replace those of a workload."""
-    lists = {"levels", "duration"}
     given = {
-        name: _numbers(name, value) if name in lists and isinstance(value, str) else value
+        name: _numbers(name, value) if isinstance(value, str) else value
         for name, value in numbers.items()
-        if value is not None
     }
     try:
         return Changes.model_validate(given)

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from bench.generators.connections import Connections, connections, count_sockets
 from bench.generators.h2load_log import Log
 from bench.generators.interface import Bodies, GeneratorError, LoadResult, LoadSpec
-from bench.generators.program import Finished, Look, output_of, run
+from bench.generators.program import Finished, output_of, run
 from bench.generators.schedule import reschedule
 from bench.records.measurement import Clients, Errors
 from bench.records.warning import Warning
@@ -75,8 +75,8 @@ def _timed(spec: LoadSpec) -> LoadResult:
                 seen.append(found)
 
     before = _LOOK + clients * _LOOK_EACH
-    looks = [Look(spec.duration - times * before, look) for times in _LOOKS]
-    finished = run(command, spec, looks, hang.has_begun)
+    looks = [spec.duration - times * before for times in _LOOKS]
+    finished = run(command, spec, looks, look, hang.has_begun)
     last = seen[-1] if seen else None
     log = Log(_log(spec), spec.load.timeout, spec.statuses)
     if finished.was_stopped:

@@ -144,13 +144,12 @@ class Sampler:
 
 def body_sizes(paths: Sequence[str], files: Path) -> list[int]:
     """The length in bytes of the body due for each path."""
-    return [_size(path, files) for path in paths]
-
-
-def _size(path: str, files: Path) -> int:
-    if path.startswith(_FILES):
-        return (files / unquote(path.split("/")[-1])).stat().st_size
-    return len(spec.expected(path).body)
+    return [
+        (files / unquote(path.split("/")[-1])).stat().st_size
+        if path.startswith(_FILES)
+        else len(spec.expected(path).body)
+        for path in paths
+    ]
 
 
 def require_bodies(result: LoadResult) -> None:

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from bench.records.warning import Warning
-from bench.workloads.load import OPEN, Model
+from bench.workloads.load import Model
 
 SourceName = Literal["mongodb", "postgresql", "upstream"]
 
@@ -175,8 +175,3 @@ class Measurement(BaseModel, extra="forbid"):
     sources: list[Sources]
     warnings: list[Warning]  # Reasons to doubt the figure
     output: str  # The load generator's output
-
-    @property
-    def open_loop(self) -> bool:
-        """Whether requests were sent on schedule, whatever became of earlier ones."""
-        return self.model in OPEN

@@ -33,21 +33,11 @@ _CHART_GROUPS = {
     "As the load grows": ["levels"],
     "From case to case": ["cases"],
 }
-# What a figure has beside it: in the head of its column, and explained
-_BESIDE: dict[Kind, tuple[str, str]] = {
-    "interval": (
-        ", 95% interval",
-        "A dot is a repeat, a line the 95% interval, simultaneous over all servers, figures, loads "
-        "and cases of this run; an arrow ends one that is cut. Square brackets hold the lowest and "
-        "the highest repeat, where they differ too much for an interval. Servers with a common "
-        "letter cannot be told apart; those that are too noisy to rank have none.",
-    ),
-    "range": (
-        ", lowest to highest",
-        "A dot is a repeat, a line goes from the lowest to the highest: there are too few for "
-        "intervals.",
-    ),
-    "single": ("", "A dot is the only repeat: servers cannot be ranked."),
+# What a figure has beside it, in the head of its column
+_BESIDE: dict[Kind, str] = {
+    "interval": ", 95% interval",
+    "range": ", lowest to highest",
+    "single": "",
 }
 
 
@@ -86,7 +76,7 @@ def _workload_page(
         "vega": VEGA,
         "chart_groups": _CHART_GROUPS,
         "columns_of": _columns_of,
-        "legend_of": _legend_of,
+        "kinds_of": _kinds,
         "open_loop": lambda section: section.run.workload.load.model in OPEN,
         "times": TIMES,
         "placement": placement,
@@ -167,7 +157,8 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
     known = {name for row in section.rows for name in row.estimates}
     if not any(row.value("starved") or row.value("refused") for row in section.rows):
         del columns["Clients"]
-    beside, _ = _BESIDE[_kind(section)]
+    kinds = _kinds(section)
+    beside = _BESIDE[max(kinds, key=kinds.count, default="single")]
     return {
         group: {
             name: title + (beside if name == ranked else "")
@@ -179,15 +170,10 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
     }
 
 
-def _legend_of(section: Section) -> str:
-    return _BESIDE[_kind(section)][1]
-
-
-def _kind(section: Section) -> Kind:
-    """What most figures that servers are ranked by have beside them."""
+def _kinds(section: Section) -> list[Kind]:
+    """What the figures that servers are ranked by have beside them."""
     ranked = section.ranked.name
-    kinds = [row.estimates[ranked].kind for row in section.rows if ranked in row.estimates]
-    return max(kinds, key=kinds.count, default="single")
+    return [row.estimates[ranked].kind for row in section.rows if ranked in row.estimates]
 
 
 @cache
