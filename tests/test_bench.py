@@ -139,6 +139,36 @@ def test_a_server_is_warmed_up_until_its_rate_is_level(
     assert one.sources[0].least >= one.requests + one.warmup.requests
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "statuses", "is_right"),
+    [
+        ("/nothing/here", "", [404], True),
+        ("/nothing/here", "", [400], False),
+        ("/notes", '{"title":7}', [400, 422], True),
+        ("/notes", '{"title":"a note","text":""}', [400, 422], False),
+    ],
+)
+def test_refusals_are_measured_where_they_are_right(
+    wrong: Target,
+    backing: Services,
+    passed: Path,
+    path: str,
+    body: str,
+    statuses: list[int],
+    is_right: bool,
+) -> None:
+    update = {"body": body, "statuses": statuses, "repeats": 1}
+    made = measured(wrong, backing, workload(path, [5]).model_copy(update=update))
+    if is_right:
+        (one,) = made.measurements
+        assert one.requests > 0
+        assert (one.errors.total, one.sources, made.failures) == (0, [], [])
+    else:
+        assert made.measurements == []
+        assert "status" in made.failures[-1].why
+        assert made.failures[-1].disqualifies
+
+
 def test_a_port_that_another_program_took_costs_no_figure(
     wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

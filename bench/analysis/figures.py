@@ -68,12 +68,12 @@ def _per_core(one: Measurement) -> float | None:
     return one.requests / one.cpu.server if one.cpu.server else None
 
 
-def _of(part: str, name: str, factor: float = 1.0) -> Callable[[Measurement], float | None]:
+def _of(part: str, name: str, unit: float = 1.0) -> Callable[[Measurement], float | None]:
     """A value of a part that may be unknown."""
 
     def found(one: Measurement) -> float | None:
         value = getattr(getattr(one, part), name, None)
-        return None if value is None else value * factor
+        return None if value is None else value / unit
 
     return found
 
@@ -111,8 +111,8 @@ FIGURES = {
         ),
         Figure("fairness", "Fairness among clients", "(Jain)", _of("clients", "fairness"), "more"),
         Figure("refused", "Connections refused", "connections", lambda one: one.refused),
-        Figure("rest", "Memory at rest", "MB", _of("memory", "rest", 1e-6)),
-        Figure("peak", "Memory at its peak", "MB", _of("memory", "peak", 1e-6)),
+        Figure("rest", "Memory at rest", "MB", _of("memory", "rest", 1e6)),
+        Figure("peak", "Memory at its peak", "MB", _of("memory", "peak", 1e6)),
     )
 }
 
@@ -224,12 +224,7 @@ def _rows(measured: dict[str, list[Measurement]], run: Run) -> list[Row]:
         if name not in _PLAIN and (values := values_by_server(measured, figure))
     }
     ranked = ranking(run.workload.load)
-    rows = []
-    for target, repeats in measured.items():
-        estimates = {
-            name: table.estimate(target) for name, table in tables.items() if target in table
-        }
-        rows.append(_row(repeats, estimates))
+    rows = [_row(repeats, tables) for repeats in measured.values()]
     table = tables.get(ranked.name)
     ordered = sorted(rows, key=lambda row: _place(row, ranked))
     if table is None:
@@ -273,8 +268,13 @@ def _place(row: Row, ranked: Figure) -> tuple[bool, float, str]:
     return row.unranked, -value if ranked.better == "more" else value, row.target
 
 
-def _row(repeats: list[Measurement], estimates: dict[str, Estimate]) -> Row:
+def _row(repeats: list[Measurement], tables: dict[str, Table]) -> Row:
     first = repeats[0]
+    estimates = {
+        name: table.estimate(first.target)
+        for name, table in tables.items()
+        if first.target in table
+    }
     errors = Errors(
         **{kind: sum(getattr(one.errors, kind) for one in repeats) for kind in Errors.model_fields}
     )
@@ -282,10 +282,9 @@ def _row(repeats: list[Measurement], estimates: dict[str, Estimate]) -> Row:
         if known := [value for one in repeats if (value := FIGURES[name].of(one)) is not None]:
             # Failures over all requests: a mean of repeats would hide how many a repeat had.
             all_failed = _share(errors.total, sum(one.requests for one in repeats))
-            value = (all_failed or 0) if name == "failed" else statistics.fmean(known)
+            value = (all_failed or 0.0) if name == "failed" else statistics.fmean(known)
             kind: Literal["range", "single"] = "range" if len(known) > 1 else "single"
-            plain = Estimate(value, min(known), max(known), kind, tuple(known))
-            estimates = {**estimates, name: plain}
+            estimates[name] = Estimate(value, min(known), max(known), kind, tuple(known))
     return Row(
         target=first.target,
         case=first.case,
