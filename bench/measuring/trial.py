@@ -90,7 +90,7 @@ class _Trial:
         settings |= self.context.services.environment()
         settings |= settings_of(self.trial.target, self.trial.case)
         with log.open("w") as output, self._placed(settings, output) as server:
-            tree = self._program(server)
+            tree = _tree_of(server)
             rest = tree.pss()
             refusals = self.workload.statuses if self.workload.is_refused else ()
             contract = Contract(self.context.files, refusals)
@@ -161,12 +161,6 @@ class _Trial:
             stack.enter_context(pinned(cores.get("load")))
             yield server
 
-    @staticmethod
-    def _program(server: Server) -> Tree:
-        if isinstance(server, RemoteServer):
-            return server.tree
-        return Tree(psutil.Process(server.process.pid))
-
     def _require_alive(self, server: Server) -> None:
         if isinstance(server, RemoteServer):
             server.require_alive()
@@ -212,13 +206,14 @@ class _Trial:
 
     def _spec(self, server: Server) -> LoadSpec:
         known = not self.workload.is_refused  # a problem may have a detail of any length
+        counted = "upstream" in self.workload.sources
         return LoadSpec(
             url=self._url(server),
             paths=self.context.paths,
             random=self.workload.images is not None,
             load=self.workload.load,
             level=self.trial.level,
-            headers={"X-Request-Id": self.request_id} if "upstream" in self.audit.names else {},
+            headers={"X-Request-Id": self.request_id} if counted else {},
             folder=self.folder,
             sizes=body_sizes(self.context.paths, self.context.files) if known else (),
             body=self.workload.body,
@@ -254,6 +249,13 @@ class _Trial:
             case _:
                 own = load.threads * (len(self.context.workers) or 1)
                 return max(own, _WARM_CONNECTIONS)
+
+
+def _tree_of(server: Server) -> Tree:
+    """Its processes; none if it is on another machine."""
+    if isinstance(server, RemoteServer):
+        return server.tree
+    return Tree(psutil.Process(server.process.pid))
 
 
 def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
