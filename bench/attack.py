@@ -33,7 +33,7 @@ from harness.task import reports_errors
 HOST = "127.0.0.1"
 PROMPT = 100.0  # Milliseconds within which a good request is to be answered
 _CONNECTIONS = 50  # Of the load that shows what a server reaches
-_MOST = 2_000.0  # Good requests per second that the load generator sends on time
+_MOST = 5_000.0  # Good requests per second that the load generator sends on time
 _TIMEOUT = 5.0  # Seconds after which a good request counts as failed
 _ARRIVAL = 2.0  # Seconds in which the attackers connect, before good clients are measured again
 _BREAK = 0.05  # Seconds until an attacker that was refused or cut off comes again
@@ -123,16 +123,25 @@ class Served:
         return cls(prompt, load.latency.p99 if load.latency else None)
 
 
-def under_attack(kind: str, port: int, folder: Path, seconds: float) -> dict[str, Served]:
+def under_attack(
+    kind: str, port: int, folder: Path, seconds: float, *, keep_alive: bool
+) -> dict[str, Served]:
     """How good clients are served before, during and after an attack, for some seconds each.
 
-    Raises :class:`GeneratorError` if the load generator fails. ``folder`` is for its files.
+    ``folder`` is for the load generator's files, and ``keep_alive`` whether the server keeps
+    connections. Raises :class:`GeneratorError` if the load generator fails.
     """
 
     def put(**load: object) -> LoadResult:
         own = Load.model_validate({"timeout": _TIMEOUT, "duration": seconds, **load})
-        url = f"http://{HOST}:{port}"
-        spec = LoadSpec(url=url, paths=["/index"], load=own, level=own.levels[0], folder=folder)
+        spec = LoadSpec(
+            url=f"http://{HOST}:{port}",
+            paths=["/index"],
+            load=own,
+            level=own.levels[0],
+            folder=folder,
+            keep_alive=keep_alive,
+        )
         return generate(spec)
 
     reached = put(model="closed", levels=[_CONNECTIONS])
@@ -154,12 +163,12 @@ def under_attack(kind: str, port: int, folder: Path, seconds: float) -> dict[str
 def main(names: tuple[str, ...], by: str | None, seconds: float) -> None:
     """Show how servers answer good clients while others attack them.
 
-    Good clients send half of the requests that the server reaches with 50 connections, 2,000/s at
+    Good clients send half of the requests that the server reaches with 50 connections, 5,000/s at
     most, for some SECONDS before, during and after each attack. Servers have passed conformance.
     """
     targets = find_targets(names)
     raise_limits()
-    prepare(Load(model="constant rate", levels=[1], duration=1))
+    prepare()
     table = Table("server", "attack", "when", "within 100 ms", "p99 ms", box=None, pad_edge=False)
     with alone(), backing_services() as backing:
         require_conformance(targets)
@@ -181,7 +190,8 @@ def _attacked(target: Target, kind: str, backing: Services, seconds: float) -> d
         port = free_port()
         own = {"HOST": HOST, "PORT": str(port), "WORKERS": "1", "FILES_DIR": str(files)}
         with running(target, backing.environment() | own, output=log):
-            return under_attack(kind, port, folder, seconds)
+            keep_alive = target.deployment.keep_alive
+            return under_attack(kind, port, folder, seconds, keep_alive=keep_alive)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import pytest
 from bench import attack
 from bench.attack import ATTACKS, attacking, under_attack
 from bench.generators import prepare
-from bench.workloads.load import Load
 from harness.system.ports import free_port
 from harness.system.processes import wait_until
 from tests.handlers import Quiet
@@ -51,7 +50,7 @@ def one_at_a_time() -> Iterator[int]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _generators() -> None:
-    prepare(Load(model="constant rate", levels=[1], duration=1))
+    prepare()
 
 
 @pytest.mark.parametrize("bears_it", [True, False])
@@ -62,7 +61,7 @@ def test_idle_connections_starve_who_serves_one_at_a_time(
     monkeypatch.setitem(ATTACKS, "idle", (30, ATTACKS["idle"][1]))
     server: Callable[..., object] = serving if bears_it else one_at_a_time
     with server() as port:  # type: ignore[attr-defined]
-        found = under_attack("idle", port, tmp_path, seconds=2)
+        found = under_attack("idle", port, tmp_path, seconds=2, keep_alive=bears_it)
     assert list(found) == ["before", "during", "after"]
     assert found["before"].prompt > 0.8
     assert (found["during"].prompt > 0.8) == bears_it

@@ -186,7 +186,7 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
     end = time.monotonic() + duration + spec.load.timeout
     finished = run(command, spec, hangs=lambda _: time.monotonic() > end)
     lag = reschedule(_log(spec), clients, clients / spec.level)
-    log = Log(_log(spec), spec.load.timeout)
+    log = Log(_log(spec), spec.load.timeout, spec.statuses)
     if finished.was_stopped:
         totals = _Totals(started=requests, done=log.ended)
     else:
