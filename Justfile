@@ -33,6 +33,11 @@ behaviours *ARGS: _environment
 bench *ARGS: _environment
     @exec {{ python }} -m bench "$@"
 
+# Attack servers beside good clients: attack NAME…
+[no-exit-message]
+attack *ARGS: _environment
+    @exec {{ python }} -m bench.attack "$@"
+
 # Write results as an HTML page: report [RESULT…]
 [no-exit-message]
 report *ARGS: _environment

@@ -3,8 +3,8 @@
 import os
 import random
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import click
@@ -21,7 +21,7 @@ from bench.generators.locust_program import worker_commands
 from bench.measuring import machine
 from bench.measuring.cores import chosen
 from bench.measuring.remote_server import RemoteServer, require_one
-from bench.measuring.runner import measure_all, require_conformance_at, serving, start
+from bench.measuring.runner import alone, measure_all, require_conformance_at, serving, start
 from bench.measuring.schedule import Trial
 from bench.measuring.trial import RunContext
 from bench.options import changes_of, resumed, workload_of
@@ -31,10 +31,8 @@ from bench.workloads import images
 from bench.workloads.workload import Changes, Workload, load_workload, workload_names
 from harness.console import progress_bar, result, say, without_bar
 from harness.errors import TaskError, UsageError
-from harness.paths import RUN
 from harness.servers.catalog import Target, find_targets, require_all
 from harness.services import Services, backing_services
-from harness.system.locks import claim
 from harness.system.processes import raise_limits
 from harness.task import reports_errors
 
@@ -76,8 +74,7 @@ _SILENCE = 60.0  # Seconds between lines of progress without a terminal
     metavar="URL",
     help="Measure the server that you run at http://HOST:PORT, and that NAME describes.",
 )
-@click.option("--resume", metavar="ID", help="Resume a run ('last': the latest unfinished one).")
-@click.option("--json", "to_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--resume", metavar="ID", help="Resume a run.")
 @reports_errors
 def main(
     workload: str | None,
@@ -91,7 +88,6 @@ def main(
     workers: str | None,
     address: str | None,
     resume: str | None,
-    to_json: bool,
     **numbers: str | float | None,
 ) -> None:
     """Measure servers under a WORKLOAD, once they have passed conformance.
@@ -117,11 +113,7 @@ def main(
         plan = workload_of(workload or "", changes, cases, quick=quick)
         targets = serving(plan, find_targets(names or tuple(plan.servers)))
         hosts = workers.split(",") if workers else []
-    cores = (
-        {}
-        if address
-        else chosen(cpus, sources=any(spec.ENDPOINTS[part].source for part in plan.parts))
-    )
+    cores = {} if address else chosen(cpus, sources=bool(plan.sources))
     if address:
         require_one(targets, plan, os.environ)
         if cpus:
@@ -129,7 +121,7 @@ def main(
     raise_limits()
     machine.require_files(plan.load)
     prepare_generator()
-    with _exclusive(), backing_services() as backing:
+    with alone(), backing_services() as backing:
         there = RemoteServer(address) if address else None
         if not resume:
             run = start(
@@ -155,10 +147,7 @@ def main(
             if run.measurements:
                 _show(run)
             raise
-    if to_json:
-        click.echo(run.model_dump_json(indent=1))
-    else:
-        _show(run)
+    _show(run)
     say(f"\n{path_of(run)}")
     if not run.complete:
         say(f"not complete: `./just bench --resume {run.id}` tries trials without a figure again")
@@ -181,16 +170,6 @@ def _list() -> None:
     result.print(table)
 
 
-@contextmanager
-def _exclusive() -> Iterator[None]:
-    """Hold the lock of all runs: two at once would disturb each other."""
-    held = claim(RUN / "locks" / "measuring")
-    if not held:
-        raise UsageError("another bench is running: wait until it ends")
-    with held:
-        yield
-
-
 def _measure(
     run: Run, targets: list[Target], backing: Services, there: RemoteServer | None
 ) -> None:
@@ -205,8 +184,9 @@ def _measure(
         aside = without_bar(_SILENCE)
 
         def progress(trial: Trial, done: int, todo: int, left: float) -> None:
+            rest = timedelta(seconds=round(left))
             note = (
-                f"{done + 1}/{todo}  about {_minutes(left)} left  {trial.target.name}, "
+                f"{done + 1}/{todo}  about {rest} left  {trial.target.name}, "
                 f"{at_level(run.workload.load, trial.level)}, "
                 f"repeat {trial.repeat} of {run.workload.repeats}"
             )
@@ -230,10 +210,3 @@ def _images(workload: Workload, backing: Services, bar: Progress) -> tuple[Path,
     prepared = images.prepare(workload.images, backing, advance)
     bar.remove_task(task)
     return prepared
-
-
-def _minutes(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,12 +1,10 @@
 """The options of ``./just bench``, read and validated."""
 
-from pathlib import Path
-
 from pydantic import ValidationError
 
 from bench.measuring.runner import require_unchanged
 from bench.records.result import Run
-from bench.records.store import RESULTS, find, read, readable
+from bench.records.store import find, read
 from bench.workloads.workload import Case, Changes, Workload, load_workload
 from harness.errors import UsageError, describe
 from harness.servers.catalog import Target, find_targets
@@ -14,11 +12,9 @@ from harness.servers.catalog import Target, find_targets
 
 def changes_of(numbers: dict[str, str | float | None]) -> Changes:
     """The numbers that replace those of a workload."""
-    lists = {"levels", "duration"}
     given = {
-        name: _numbers(name, value) if name in lists and isinstance(value, str) else value
+        name: _numbers(name, value) if isinstance(value, str) else value
         for name, value in numbers.items()
-        if value is not None
     }
     try:
         return Changes.model_validate(given)
@@ -57,19 +53,9 @@ def workload_of(name: str, changes: Changes, cases: tuple[str, ...], *, quick: b
 
 def resumed(name: str) -> tuple[Run, list[Target]]:
     """The run to go on with, and its servers as they are now."""
-    if name == "last":
-        found = next((run for run in readable(_newest_first()) if not run.complete), None)
-        if found is None:
-            raise UsageError("results/ has no unfinished run")
-        run = found
-    else:
-        run = read(find(name))
+    run = read(find(name))
     if run.complete:
         raise UsageError(f"{run.id} is already finished")
     targets = find_targets(tuple(run.servers))
     require_unchanged(run, targets)
     return run, targets
-
-
-def _newest_first() -> list[Path]:
-    return sorted(RESULTS.glob("*.json"), key=lambda path: -path.stat().st_mtime)

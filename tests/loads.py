@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from bench.generators.interface import LoadSpec
 from bench.workloads.load import Load
 
 _requests = itertools.count(1)
-_STATUSES = {b"/wrong": 500, b"/moved": 302}
+_STATUSES = {b"/wrong": 500, b"/moved": 302, b"/refusing": 500, b"/refusing-json": 422}
 _BODIES = {b"/short": b"h", b"/long": b"hi!", b"/image": b"hi" * 500}
 
 
@@ -20,7 +21,11 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     """Answer requests as their paths say."""
     with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
         while True:
-            path = (await reader.readuntil(b"\r\n\r\n")).split()[1]
+            head = await reader.readuntil(b"\r\n\r\n")
+            path = head.split()[1]
+            if length := re.search(rb"content-length: (\d+)", head, re.I):
+                sent = await reader.readexactly(int(length[1]))
+                path += b"-json" if sent == b'{"title": 7}' else b""
             is_thousandth = next(_requests) % 1000 == 0
             if path == b"/closed" or (path == b"/sometimes" and is_thousandth):
                 break

@@ -1,6 +1,5 @@
 """What ``just compare`` says of two results."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.analysis.comparable import _MEASURING
-from bench.analysis.compare import main
+from bench.analysis.compare import changes, main
 from bench.measuring.machine import versions
 from bench.records.result import Failure, Run
 from harness.services import Services
@@ -48,45 +47,42 @@ def slow_down(run: Run, *targets: str) -> None:
             one.rate /= 2
 
 
-def verdicts(done: Result) -> dict[str, str]:
-    return {
-        change["target"]: change["verdict"]
-        for change in json.loads(done.stdout)["changes"]
-        if change["figure"] == "rate"
-    }
+def verdicts(before: Run, after: Run) -> dict[str, str]:
+    return {one.target: one.verdict for one in changes(before, after) if one.figure == "rate"}
 
 
-def test_the_same_result_has_no_changes(compared: Callable[..., Result]) -> None:
-    done = compared("--json")
+def test_the_same_result_has_no_changes(
+    compared: Callable[..., Result], before: Run, after: Run
+) -> None:
+    done = compared()
     assert done.exit_code == 0, done.output
-    assert verdicts(done) == dict.fromkeys(SERVERS, "same")
+    assert verdicts(before, after) == dict.fromkeys(SERVERS, "same")
 
 
-def test_a_regression_is_found(compared: Callable[..., Result], after: Run) -> None:
+def test_a_regression_is_found(compared: Callable[..., Result], before: Run, after: Run) -> None:
     slow_down(after, SLOW)
-    done = compared("--json")
+    done = compared()
     assert done.exit_code == 1
-    assert verdicts(done) == dict.fromkeys(SERVERS, "same") | {SLOW: "worse"}
-    shown = compared()
-    assert "0.50 (0.4" in shown.stdout
-    assert "no change of the machine between the runs" in shown.stdout
+    assert verdicts(before, after) == dict.fromkeys(SERVERS, "same") | {SLOW: "worse"}
+    assert "0.50 (0.4" in done.stdout
+    assert "no change of the machine between the runs" in done.stdout
 
 
-def test_an_improvement_is_found(compared: Callable[..., Result], before: Run) -> None:
+def test_an_improvement_is_found(compared: Callable[..., Result], before: Run, after: Run) -> None:
     slow_down(before, SLOW)
-    done = compared("--json")
+    done = compared()
     assert done.exit_code == 0
-    assert verdicts(done)[SLOW] == "better"
+    assert verdicts(before, after)[SLOW] == "better"
 
 
 def test_what_all_servers_share_is_not_held_against_any(
-    compared: Callable[..., Result], after: Run
+    compared: Callable[..., Result], before: Run, after: Run
 ) -> None:
     slow_down(after, *SERVERS)
-    done = compared("--json")
+    done = compared()
     assert done.exit_code == 0
-    assert verdicts(done) == dict.fromkeys(SERVERS, "shared")
-    assert "look at the machine first" in compared().stdout
+    assert verdicts(before, after) == dict.fromkeys(SERVERS, "shared")
+    assert "look at the machine first" in done.stdout
 
 
 def test_a_p99_over_the_timeout_is_worse(compared: Callable[..., Result], after: Run) -> None:
@@ -96,16 +92,16 @@ def test_a_p99_over_the_timeout_is_worse(compared: Callable[..., Result], after:
     done = compared(SLOW)
     assert done.exit_code == 1
     assert "over the timeout" in done.stdout
-    assert json.loads(compared("--json").stdout)
 
 
-def test_intervals_are_adjusted_for_how_many_are_shown(compared: Callable[..., Result]) -> None:
-    def width(done: Result) -> float:
-        changes = json.loads(done.stdout)["changes"]
-        found = next(one for one in changes if (one["target"], one["figure"]) == (SLOW, "rate"))
-        return float(found["interval"]["high"] - found["interval"]["low"])
+def test_intervals_are_adjusted_for_how_many_are_shown(before: Run, after: Run) -> None:
+    def width(*names: str) -> float:
+        found = changes(before, after, names)
+        rate = next(one for one in found if (one.target, one.figure) == (SLOW, "rate"))
+        assert rate.interval
+        return rate.interval.high - rate.interval.low
 
-    assert width(compared("--json", "express")) < width(compared("--json"))
+    assert width(SLOW) < width()
 
 
 def test_single_repeats_prove_nothing(
@@ -114,10 +110,10 @@ def test_single_repeats_prove_nothing(
     for run in (before, after):
         run.measurements = [one for one in run.measurements if one.repeat == 1]
     slow_down(after, SLOW)
-    done = compared("--json")
+    done = compared()
     assert done.exit_code == 0
-    assert set(verdicts(done).values()) == {"unsure"}
-    assert "95%" not in compared().stdout
+    assert set(verdicts(before, after).values()) == {"unsure"}
+    assert "95%" not in done.stdout
 
 
 @pytest.mark.parametrize(

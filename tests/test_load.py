@@ -152,6 +152,16 @@ def test_bytes_show_wrong_bodies(
             require_bodies(result)
 
 
+@pytest.mark.parametrize("model", ["closed", "constant rate"])
+def test_another_status_can_be_the_good_one(tmp_path: Path, port: int, model: str) -> None:
+    """Of requests with a body; the server answers the others with 500, and with 422 those."""
+    refused = {"model": model, "statuses": (400, 422), "duration": 1.0}
+    result = put(tmp_path, port, "/refusing", body='{"title": 7}', **refused)
+    assert (result.errors, result.requests > 9) == (Errors(), True)
+    result = put(tmp_path, port, "/refusing", **refused)
+    assert (result.errors.status > 9, result.requests) == (True, 0)
+
+
 def test_the_random_order_is_seeded(tmp_path: Path, port: int) -> None:
     orders = []
     for seed in (1, 1, 2):

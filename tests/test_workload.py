@@ -1,11 +1,13 @@
 """Workloads define all that is needed to repeat a run; errors in them name the field."""
 
 import hashlib
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import spec
 from bench.measuring.runner import serving
 from bench.measuring.schedule import can_run, settings_of, trials
 from bench.workloads.images import prepare
@@ -54,7 +56,7 @@ duration = 1
     ("old", "new", "message"),
     [
         ('title = "T"', "", "title: is missing"),
-        ('"/index"', '"/other"', "paths: /other belongs to no part of the contract"),
+        ('"/index"', '"/other"', "/other belongs to no part of the contract"),
         ('"/index"', '"index"', "paths.0: String should match pattern"),
         ('paths = ["/index"]', "", "give either paths or images"),
         ('"closed"', '"open"', "load.model: should be 'closed'"),
@@ -76,6 +78,20 @@ def test_a_mistake_is_refused_by_field(tmp_path: Path, old: str, new: str, messa
         load_workload(str(path))
     assert message in str(refused.value)
     assert str(path) in str(refused.value)
+
+
+@pytest.mark.parametrize("name", workload_names())
+def test_the_status_that_a_workload_expects_is_the_contract_s(name: str) -> None:
+    workload = load_workload(name)
+    if not workload.body:
+        assert {spec.expected(path).status for path in workload.paths} <= {*workload.statuses}
+
+
+def test_what_is_refused_uses_no_data_source() -> None:
+    mistakes = [load_workload(f"mistake-{kind}") for kind in ("path", "parameter", "body")]
+    assert [one.parts for one in mistakes] == [set(), {"sleep"}, {"notes"}]
+    assert [one.sources for one in mistakes] == [set()] * 3
+    assert load_workload("mongo-small").sources == {"mongodb"}
 
 
 def test_an_unknown_workload_is_refused_with_the_nearest() -> None:
@@ -106,6 +122,10 @@ def test_one_process_that_uses_all_cores_is_measured_beside_several() -> None:
     assert not can_run(one, case)
 
 
+# Bytes of a PNG before its pixels (signature, header, length and name) and after them
+_BEFORE, _AFTER = 8 + 25 + 8, 4 + 12
+
+
 def test_images_are_reproducible_and_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,8 +135,9 @@ def test_images_are_reproducible_and_resumed(
     folder, targets = prepare(*plan)
     assert targets == ["/files/00000.png", "/files/00001.png", "/files/00002.png"]
     first = {path.name: path.read_bytes() for path in folder.iterdir()}
-    digest = hashlib.sha256(b"".join(first[name] for name in sorted(first))).hexdigest()
-    assert digest[:16] == "e60c48e2b164b981"
+    assert all(5_000 <= len(image) <= 60_000 for image in first.values())
+    pixels = b"".join(zlib.decompress(first[name][_BEFORE:-_AFTER]) for name in sorted(first))
+    assert hashlib.sha256(pixels).hexdigest()[:16] == "f42c6ca3f305ba54"
     (folder / "00001.png").unlink()
     prepare(*plan)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == first

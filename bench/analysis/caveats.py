@@ -74,8 +74,7 @@ def _crowded(run: Run) -> list[str]:
         if own and workers > len(own):
             return [f"{_of(workers, 'worker')} of a server on its {_of(len(own), 'core')}"]
         return []
-    used = {spec.ENDPOINTS[part].source for part in run.workload.parts}
-    sources = sorted(name for source, name in _NAMES.items() if source in used)
+    sources = sorted(_NAMES[source] for source in run.workload.sources)
     if run.measurements and all(one.cpu.database is None for one in run.measurements):
         sources = [name for name in sources if name == "the upstream"]
     busy, cores = workers + threads + len(sources), run.machine.cores

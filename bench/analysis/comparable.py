@@ -1,48 +1,37 @@
 """Whether two runs can be compared."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from bench.analysis.words import listed
 from bench.records.result import Run
 
-_NOT_THE_MEASUREMENT = {"title", "about", "servers", "repeats", "quick"}
-"""Fields of a workload that change no figure."""
+_NOT_THE_MEASUREMENT = {"title", "about", "servers", "repeats", "quick", "load"}
+"""Fields of a workload that change no figure, and its load, whose fields are compared."""
 _MEASURING = ("h2load", "locust")
 """Versions that change what is measured with."""
 
 
 def differences(before: Run, after: Run) -> list[str]:
     """In what two runs differ that should be the same, each as text."""
+    one, other = _conditions(before), _conditions(after)
     return [
-        f"{name} ({_text(one)} and {_text(other)})"
-        for name, one, other in _pairs(before, after)
-        if one != other
+        f"{name} ({_text(one[name])} and {_text(other[name])})"
+        for name in one
+        if one[name] != other[name]
     ]
 
 
-def _pairs(before: Run, after: Run) -> Iterator[tuple[str, Any, Any]]:
-    yield "workload", before.workload_name, after.workload_name
-    yield "quick", before.quick, after.quick
-    left_out = _NOT_THE_MEASUREMENT | {"load"}
-    yield from _fields("", before.workload, after.workload, left_out)
-    yield from _fields("load ", before.workload.load, after.workload.load, set())
-    yield from _fields("machine's ", before.machine, after.machine, set())
-    for name in _MEASURING:
-        yield f"version of {name}", before.versions.get(name), after.versions.get(name)
-    yield "affinity", _affinities(before), _affinities(after)
-
-
-def _fields(of: str, before: Any, after: Any, left_out: set[str]) -> Iterator[tuple[str, Any, Any]]:
-    one, other = before.model_dump(), after.model_dump()
-    for name in one:
-        if name not in left_out:
-            yield of + name, one[name], other[name]
-
-
-def _affinities(run: Run) -> list[str]:
-    """The distinct affinities of a run's turns."""
-    return sorted({_text(one.affinity) for one in run.measurements})
+def _conditions(run: Run) -> dict[str, Any]:
+    load, machine = run.workload.load.model_dump(), run.machine.model_dump()
+    return {
+        "workload": run.workload_name,
+        "quick": run.quick,
+        **run.workload.model_dump(exclude=_NOT_THE_MEASUREMENT),
+        **{f"load {name}": value for name, value in load.items()},
+        **{f"machine's {name}": value for name, value in machine.items()},
+        **{f"version of {name}": run.versions.get(name) for name in _MEASURING},
+        "affinity": sorted({_text(one.affinity) for one in run.measurements}),
+    }
 
 
 def _text(value: Any) -> str:

@@ -1,11 +1,9 @@
 """``./just compare A B``: the differences between two results."""
 
-import json
 import math
 import sys
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import click
 import numpy as np
@@ -127,16 +125,15 @@ def _verdict(pair: _Pair, ratio: Ratio | None, error: float, least: float) -> st
 
 def _against_others(pair: _Pair, error: float) -> Ratio | None:
     """The change that is left without the blocks' effects, as the other servers show them."""
-    others = []
-    for target, old in pair.before.items():
-        joint = _joint(old, pair.after[target])
-        if target != pair.target and all(0 < value < math.inf for value in joint.values()):
-            others.append(joint)
+    joint = {
+        target: {**old, **{-block: value for block, value in pair.after[target].items()}}
+        for target, old in pair.before.items()
+    }  # the blocks of AFTER are negative
+    own = joint.pop(pair.target)
+    others = [one for one in joint.values() if all(0 < value < math.inf for value in one.values())]
     if not others:
         return None
     effects = block_effects(others)
-
-    own = _joint(pair.before[pair.target], pair.after[pair.target])
     left = {
         block: value / math.exp(effects[block])
         for block, value in own.items()
@@ -148,18 +145,13 @@ def _against_others(pair: _Pair, error: float) -> Ratio | None:
     return found.ratio(error) if found else None
 
 
-def _joint(before: Repeats, after: Repeats) -> Repeats:
-    """The blocks of both runs: those of AFTER are negative."""
-    return {**before, **{-block: value for block, value in after.items()}}
-
-
 def gone(before: Run, after: Run, names: Sequence[str] = ()) -> list[str]:
     """The servers that BEFORE has figures of and AFTER has not, with the reason."""
     load = before.workload.load
-    had, have = _places(before), _places(after)
+    had, have = measured_by_table(before), measured_by_table(after)
     found = []
     for target in before.servers:
-        lost = [place for place in had[target] if place not in have[target]]
+        lost = [at for at in had if target in had[at] and target not in have.get(at, {})]
         if not lost or (names and target not in names):
             continue
         reasons = [one.why for one in after.failures if one.target == target]
@@ -171,15 +163,6 @@ def gone(before: Run, after: Run, names: Sequence[str] = ()) -> list[str]:
             why = "not measured" if target in after.servers else "not in this run"
         places = listed(f"{at_level(load, level)} ({case})" for case, level in lost)
         found.append(f"{target} has no figure for {places}: {why}")
-    return found
-
-
-def _places(run: Run) -> dict[str, list[_Place]]:
-    """The cases and levels that a run has figures of, by server."""
-    found = defaultdict(list)
-    for place, servers in measured_by_table(run).items():
-        for target in servers:
-            found[target].append(place)
     return found
 
 
@@ -195,11 +178,8 @@ def _places(run: Run) -> dict[str, list[_Place]]:
     help="Ignore changes of less than this many percent.",
 )
 @click.option("--anyway", is_flag=True, help="Compare runs that are not alike.")
-@click.option("--json", "to_json", is_flag=True, help="Print JSON.")
 @reports_errors
-def main(
-    before: str, after: str, names: tuple[str, ...], least: float, anyway: bool, to_json: bool
-) -> None:
+def main(before: str, after: str, names: tuple[str, ...], least: float, anyway: bool) -> None:
     """Show what changed from result BEFORE to result AFTER (files, or ids in results/).
 
     The ratios' intervals include the noise within and between the repeats of each run. They cannot
@@ -218,13 +198,9 @@ def main(
     found, lost = changes(one, other, wanted, least / 100), gone(one, other, wanted)
     if not found and not lost:
         raise UsageError("these results have no server, case and level in common")
-    if to_json:
-        shown_as = {"changes": [_json(change) for change in found], "gone": lost}
-        click.echo(json.dumps(shown_as, indent=2, ensure_ascii=False))
-    else:
-        _show(found, other.workload.load)
-        for text in lost:
-            result.print(Text(f"GONE  {text}", style="red"), soft_wrap=True)
+    _show(found, other.workload.load)
+    for text in lost:
+        result.print(Text(f"GONE  {text}", style="red"), soft_wrap=True)
     sys.exit(1 if lost or any(change.verdict == "worse" for change in found) else 0)
 
 
@@ -240,15 +216,6 @@ def _wanted(before: Run, after: Run, names: Sequence[str]) -> list[str]:
         for target in known
         if any(target == name or target.startswith(f"{name}/") for name in names)
     ]
-
-
-def _json(change: Change) -> dict[str, object]:
-    """Infinite values as null, which JSON has no number for."""
-
-    def finite(values: tuple[float, ...]) -> list[float | None]:
-        return [value if math.isfinite(value) else None for value in values]
-
-    return asdict(change) | {"before": finite(change.before), "after": finite(change.after)}
 
 
 _STYLES = {"better": "green", "worse": "red", "same": "dim", "shared": "yellow", "unsure": "yellow"}

@@ -68,16 +68,14 @@ def _per_core(one: Measurement) -> float | None:
     return one.requests / one.cpu.server if one.cpu.server else None
 
 
-def _until_level(one: Measurement) -> float | None:
-    return one.warmup.until_level if one.warmup else None
+def _of(part: str, name: str, unit: float = 1.0) -> Callable[[Measurement], float | None]:
+    """A value of a part that may be unknown."""
 
+    def found(one: Measurement) -> float | None:
+        value = getattr(getattr(one, part), name, None)
+        return None if value is None else value / unit
 
-def _clients(of: str) -> Callable[[Measurement], float | None]:
-    return lambda one: getattr(one.clients, of) if one.clients else None
-
-
-def _memory(when: str) -> Callable[[Measurement], float | None]:
-    return lambda one: getattr(one.memory, when) / 1e6 if one.memory else None
+    return found
 
 
 FIGURES = {
@@ -102,12 +100,19 @@ FIGURES = {
         Figure(
             "rest_cores", "Cores used by the rest", "cores", _cores("upstream", "observer", "other")
         ),
-        Figure("until_level", "Requests until the rate was level", "requests", _until_level),
-        Figure("starved", "Clients without an answer for 5 s", "clients", _clients("starved")),
-        Figure("fairness", "Fairness among clients", "(Jain)", _clients("fairness"), "more"),
+        Figure(
+            "until_level",
+            "Requests until the rate was level",
+            "requests",
+            _of("warmup", "until_level"),
+        ),
+        Figure(
+            "starved", "Clients without an answer for 5 s", "clients", _of("clients", "starved")
+        ),
+        Figure("fairness", "Fairness among clients", "(Jain)", _of("clients", "fairness"), "more"),
         Figure("refused", "Connections refused", "connections", lambda one: one.refused),
-        Figure("rest", "Memory at rest", "MB", _memory("rest")),
-        Figure("peak", "Memory at its peak", "MB", _memory("peak")),
+        Figure("rest", "Memory at rest", "MB", _of("memory", "rest", 1e6)),
+        Figure("peak", "Memory at its peak", "MB", _of("memory", "peak", 1e6)),
     )
 }
 
@@ -219,12 +224,7 @@ def _rows(measured: dict[str, list[Measurement]], run: Run) -> list[Row]:
         if name not in _PLAIN and (values := values_by_server(measured, figure))
     }
     ranked = ranking(run.workload.load)
-    rows = []
-    for target, repeats in measured.items():
-        estimates = {
-            name: table.estimate(target) for name, table in tables.items() if target in table
-        }
-        rows.append(_row(repeats, estimates))
+    rows = [_row(repeats, tables) for repeats in measured.values()]
     table = tables.get(ranked.name)
     ordered = sorted(rows, key=lambda row: _place(row, ranked))
     if table is None:
@@ -268,23 +268,23 @@ def _place(row: Row, ranked: Figure) -> tuple[bool, float, str]:
     return row.unranked, -value if ranked.better == "more" else value, row.target
 
 
-def _row(repeats: list[Measurement], estimates: dict[str, Estimate]) -> Row:
+def _row(repeats: list[Measurement], tables: dict[str, Table]) -> Row:
     first = repeats[0]
+    estimates = {
+        name: table.estimate(first.target)
+        for name, table in tables.items()
+        if first.target in table
+    }
     errors = Errors(
         **{kind: sum(getattr(one.errors, kind) for one in repeats) for kind in Errors.model_fields}
     )
-    shares = [share for one in repeats if (share := _failed(one)) is not None]
-    share = _share(errors.total, sum(one.requests for one in repeats))
-    if share is not None:
-        # Over all requests: a mean of repeats would hide how many a repeat had.
-        kind: Literal["range", "single"] = "range" if len(shares) > 1 else "single"
-        failed = Estimate(share, min(shares), max(shares), kind, tuple(shares))
-        estimates = {**estimates, "failed": failed}
-    for name in _PLAIN - {"failed"}:
+    for name in _PLAIN:
         if known := [value for one in repeats if (value := FIGURES[name].of(one)) is not None]:
-            spread: Literal["range", "single"] = "range" if len(known) > 1 else "single"
-            found = Estimate(statistics.fmean(known), min(known), max(known), spread, tuple(known))
-            estimates = {**estimates, name: found}
+            # Failures over all requests: a mean of repeats would hide how many a repeat had.
+            all_failed = _share(errors.total, sum(one.requests for one in repeats))
+            value = (all_failed or 0.0) if name == "failed" else statistics.fmean(known)
+            kind: Literal["range", "single"] = "range" if len(known) > 1 else "single"
+            estimates[name] = Estimate(value, min(known), max(known), kind, tuple(known))
     return Row(
         target=first.target,
         case=first.case,

@@ -94,20 +94,14 @@ def doubts(repeats: Iterable[Measurement]) -> list[Doubt]:
 
 
 def _text(same: Sequence[Warning]) -> str:
-    names = same[0].values
-    return _WORDS[same[0].kind].format(
-        **{name: _range(name, [one.values[name] for one in same]) for name in names}
-    )
+    ranges = {name: _range(name, [one.values[name] for one in same]) for name in same[0].values}
+    return _WORDS[same[0].kind].format(**ranges)
 
 
 def _range(name: str, values: Sequence[float | str]) -> str:
-    numbers = [value for value in values if not isinstance(value, str)]
-    if not numbers:
-        return str(values[0])
-    return "–".join(dict.fromkeys(_number(name, one) for one in (min(numbers), max(numbers))))
-
-
-def _number(name: str, value: float) -> str:
-    if name == "share":
-        return f"{100 * value:.0f}"
-    return f"{value:.1f}" if name in ("database", "server", "cores") else f"{value:.0f}"
+    """The lowest and the highest; texts are the same in all repeats."""
+    numbers = sorted(value for value in values if not isinstance(value, str))
+    digits = 1 if name in ("database", "server", "cores") else 0
+    factor = 100 if name == "share" else 1
+    ends = [f"{factor * value:.{digits}f}" for value in numbers[:1] + numbers[-1:]]
+    return "–".join(dict.fromkeys(ends)) or str(values[0])

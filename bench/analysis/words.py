@@ -55,7 +55,8 @@ def kinds_words(kinds: Collection[Kind]) -> str:
     if "interval" in kinds:
         words = (
             "( to ): 95% intervals, simultaneous over the servers, figures, cases and levels of a "
-            "run. Servers with a common letter are not told apart."
+            "run. Servers with a common letter are not told apart; those that are too noisy to "
+            "rank have none."
         )
         return f"{words} [ to ]: lowest to highest repeat." if "range" in kinds else words
     if "range" in kinds:

@@ -6,16 +6,16 @@ range between is halved, on a logarithmic scale, until it is narrow. A single st
 at each rate, two steps have to agree, of three at the most.
 """
 
-import http.client
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 from bench.generators.interface import LoadResult, LoadSpec
 from bench.records.measurement import Step
 from bench.records.warning import Warning
+from conformance.http import FAILED, Request
+from conformance.subject import Subject
 
 MOST_FAILED = 0.001  # The share of requests that must not be reached by those that fail
 MOST_RATES = 12
@@ -152,19 +152,16 @@ class _Search:
 
     def _recover(self) -> None:
         """Wait until the server is prompt again."""
-        url, path = urlsplit(self._spec.url), self._spec.paths[0]
+        server = Subject.at(self._spec.url)
+        request = Request(self._spec.paths[0], headers=tuple(self._spec.headers.items()))
         deadline, prompt = time.monotonic() + _RECOVERY, 0
         while prompt < _PROMPT and (began := time.monotonic()) < deadline:
-            client = http.client.HTTPConnection(url.hostname or "", url.port, timeout=2)
             try:
-                client.request("GET", path, headers=self._spec.headers)
-                client.getresponse().read()
-            except (OSError, http.client.HTTPException):
+                server.ask(request, timeout=2)
+            except FAILED:
                 prompt = 0
                 time.sleep(0.1)
             else:
                 is_prompt = time.monotonic() - began <= self._spec.level / 1000
                 prompt = prompt + 1 if is_prompt else 0
-            finally:
-                client.close()
         time.sleep(_SETTLE)

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from bench.generators.connections import Connections, connections, count_sockets
 from bench.generators.h2load_log import Log
 from bench.generators.interface import Bodies, GeneratorError, LoadResult, LoadSpec
-from bench.generators.program import Finished, Look, output_of, run
+from bench.generators.program import Finished, output_of, run
 from bench.generators.schedule import reschedule
 from bench.records.measurement import Clients, Errors
 from bench.records.warning import Warning
@@ -75,10 +75,10 @@ def _timed(spec: LoadSpec) -> LoadResult:
                 seen.append(found)
 
     before = _LOOK + clients * _LOOK_EACH
-    looks = [Look(spec.duration - times * before, look) for times in _LOOKS]
-    finished = run(command, spec, looks, hang.has_begun)
+    looks = [spec.duration - times * before for times in _LOOKS]
+    finished = run(command, spec, looks, look, hang.has_begun)
     last = seen[-1] if seen else None
-    log = Log(_log(spec), spec.load.timeout)
+    log = Log(_log(spec), spec.load.timeout, spec.statuses)
     if finished.was_stopped:
         totals = _Totals(started=log.ended + (last.established if last else 0), done=log.ended)
     else:
@@ -150,7 +150,7 @@ def _counted(spec: LoadSpec) -> LoadResult:
         ["--requests", str(requests), *rate, "--connection-inactivity-timeout", patience],
     )
     finished = run(command, spec)
-    totals, log = _Totals.of(finished), Log(_log(spec), spec.load.timeout)
+    totals, log = _Totals.of(finished), Log(_log(spec), spec.load.timeout, spec.statuses)
     unended = max(totals.started - totals.done, 0)
     errors = Errors(
         connect=requests - totals.started,
@@ -186,7 +186,7 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
     end = time.monotonic() + duration + spec.load.timeout
     finished = run(command, spec, hangs=lambda _: time.monotonic() > end)
     lag = reschedule(_log(spec), clients, clients / spec.level)
-    log = Log(_log(spec), spec.load.timeout)
+    log = Log(_log(spec), spec.load.timeout, spec.statuses)
     if finished.was_stopped:
         totals = _Totals(started=requests, done=log.ended)
     else:
@@ -207,10 +207,15 @@ def _command(spec: LoadSpec, clients: int, length: Sequence[str]) -> list[str]:
     paths = spec.folder / "paths.txt"
     paths.write_text("".join(f"{spec.url}{path}\n" for path in spec.paths))
     _log(spec).unlink(missing_ok=True)
+    headers, body = spec.headers, spec.folder / "body.json"
+    if spec.body:
+        body.write_text(spec.body, encoding="utf-8")
+        headers = headers | {"Content-Type": "application/json"}
     return [
         *("h2load", "--h1", "--clients", str(clients), *length),
         *("--threads", str(min(spec.load.threads, clients))),
-        *(part for name, value in spec.headers.items() for part in ("-H", f"{name}: {value}")),
+        *(part for name, value in headers.items() for part in ("-H", f"{name}: {value}")),
+        *(("--data", str(body)) if spec.body else ()),
         *("--log-file", str(_log(spec)), "--input-file", str(paths)),
     ]
 

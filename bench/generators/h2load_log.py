@@ -1,6 +1,7 @@
 """h2load's log: a line for each request that ended."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +16,15 @@ _CHUNK = 16_000_000
 class Log:
     """What a log says. Its columns are start (µs since the epoch), status and duration (µs)."""
 
-    def __init__(self, path: Path, timeout: float) -> None:
+    def __init__(self, path: Path, timeout: float, statuses: Sequence[int] = (200,)) -> None:
+        """``timeout`` in seconds; ``statuses`` are those of good responses."""
         self.good = Histogram()
-        self.late = 0  # Answered with 200, but too late
+        self.late = 0  # Answered well, but too late
         self.refused = 0  # Answered with another status
         self.ended = 0  # All requests in the log
         # When the first request began and the last one ended (µs since the epoch)
         self.first = self.last = 0
-        self._timeout = timeout * 1e6
+        self._timeout, self._statuses = timeout * 1e6, list(statuses)
         self._ends: Counter[int] = Counter()  # Good responses by the millisecond of their end
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK):
@@ -34,7 +36,7 @@ class Log:
         self.first = min(self.first or began.min(), int(began.min()))
         self.last = max(self.last, int(ended.max()))
         self.ended += len(began)
-        right, in_time = status == 200, took <= self._timeout
+        right, in_time = np.isin(status, self._statuses), took <= self._timeout
         good = right & in_time
         self.late += int(np.count_nonzero(right & ~in_time))
         self.refused += int(np.count_nonzero((status >= 0) & ~right))

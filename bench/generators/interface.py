@@ -30,6 +30,8 @@ class LoadSpec:
     level: float
     folder: Path  # For the generator's own files
     random: bool = False
+    body: str = ""  # JSON to send with POST; without it, the requests are GETs
+    statuses: Sequence[int] = (200,)  # Of a good response
     headers: dict[str, str] = field(default_factory=dict)
     # The length in bytes of the body due for each of `paths`, if they are known
     sizes: Sequence[int] = ()
@@ -71,7 +73,7 @@ class LoadResult:
     """What a load generator measured."""
 
     command: list[str]
-    requests: int  # Answered with 200, in time
+    requests: int  # Good responses in time
     seconds: float
     errors: Errors
     cpu: float  # Seconds of CPU time that the generator used

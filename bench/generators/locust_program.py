@@ -67,22 +67,15 @@ def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
     if line is None:
         raise GeneratorError(f"Locust printed no result:\n{finished.output[-800:]}")
     values = json.loads(line)
-    received, due = values["received"], values["due"]
-    workers_cpu = values["cpu"] if workers else 0.0
+    received, due, cpu = (values.pop(name) for name in ("received", "due", "cpu"))
+    workers_cpu = cpu if workers else 0.0
     return LoadResult(
+        **values | {"errors": Errors(**values["errors"])},
         command=command,
-        requests=values["requests"],
-        seconds=values["seconds"],
-        errors=Errors(**values["errors"]),
         cpu=finished.cpu + workers_cpu,
         observer=finished.observer,
         output=finished.output,
-        histogram=values["histogram"],
-        attempts=values["attempts"],
-        busiest=values["busiest"],
-        lag=values["lag"],
         bodies=Bodies(received, due, least=due, most=due) if spec.sizes else None,
-        windows=values["windows"],
         workers_cpu=workers_cpu,
     )
 
@@ -128,6 +121,8 @@ def _load(spec: LoadSpec) -> dict[str, object]:
         "random": spec.random,
         "seed": spec.seed,
         "headers": spec.headers,
+        "body": spec.body,
+        "statuses": list(spec.statuses),
         "sizes": list(spec.sizes),
         "level": spec.level,
         "duration": spec.duration,

@@ -195,7 +195,7 @@ class Share:
             if now > deadline:
                 raise TimeoutError
             keep = response.should_keep_alive()
-            outcome = "good" if response.get_code() == 200 else "status"
+            outcome = "good" if response.get_code() in self._load["statuses"] else "status"
             if outcome == "good" and due not in (None, response.length):
                 outcome = "short"
         except (OSError, HTTPParseError):
@@ -225,7 +225,10 @@ class Share:
 
 def _in_order(load: dict[str, Any], host: str, index: int, workers: int) -> Iterator[Request]:
     """The requests that a worker repeats: every ``workers``-th, or, at random, all of them."""
-    headers = load["headers"]
+    headers, body = load["headers"], load["body"].encode()
+    if body:
+        headers = headers | {"Content-Type": "application/json", "Content-Length": len(body)}
+    method = "POST" if body else "GET"
     if not any(name.lower() == "host" for name in headers):
         headers = {"Host": host} | headers
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
@@ -233,4 +236,5 @@ def _in_order(load: dict[str, Any], host: str, index: int, workers: int) -> Iter
     sizes = load["sizes"] or [None] * len(paths)
     for at in range(len(paths)):
         chosen = at if load["random"] else (index + at * workers) % len(paths)
-        yield f"GET {paths[chosen]} HTTP/1.1\r\n{head}\r\n".encode("latin-1"), sizes[chosen]
+        request = f"{method} {paths[chosen]} HTTP/1.1\r\n{head}\r\n".encode("latin-1")
+        yield request + body, sizes[chosen]

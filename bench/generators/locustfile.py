@@ -75,6 +75,7 @@ class Result:
         gevent.spawn(self._runner.quit)
 
     def _merged(self) -> dict[str, Any]:
+        """The fields of a ``LoadResult``, and the bytes of bodies that came and were due."""
         # Imported only on the master: workers on other machines have just this file.
         from bench.records.histogram import Histogram
 

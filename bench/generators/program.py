@@ -28,23 +28,17 @@ class Finished:
     was_stopped: bool  # Whether it had done its work but did not end
 
 
-@dataclass(frozen=True)
-class Look:
-    """A function that looks at the running program, given its process id."""
-
-    after: float  # Seconds from the program's start
-    at: Callable[[int], None]
-
-
 def run(
     command: Sequence[str],
     spec: LoadSpec,
-    looks: Sequence[Look] = (),
+    looks: Sequence[float] = (),
+    look: Callable[[int], None] = lambda _: None,
     hangs: Callable[[int], bool] = lambda _: False,
 ) -> Finished:
     """Run a generator's program to its end; stop it if this is interrupted.
 
-    ``hangs`` tells from its process id whether it has done its work but does not end.
+    ``look`` gets its process id at times, the ``looks``, in seconds from its start. ``hangs``
+    tells from it whether the program has done its work but does not end.
     """
     program = find_program(command[0])
     if program is None:
@@ -58,11 +52,11 @@ def run(
         process = spawn([program, *command[1:]], cwd=spec.folder, env=env, output=output)
         observer = time.process_time()
         try:
-            for look in looks:
+            for after in looks:
                 with suppress(subprocess.TimeoutExpired):
-                    process.wait(max(began + look.after - time.monotonic(), 0))
+                    process.wait(max(began + after - time.monotonic(), 0))
                 if process.poll() is None:
-                    look.at(process.pid)
+                    look(process.pid)
             was_stopped = _await(process, bound, hangs)
             seconds = time.monotonic() - began
             observer = time.process_time() - observer

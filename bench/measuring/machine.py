@@ -6,7 +6,6 @@ import re
 import resource
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 
 import psutil
@@ -14,11 +13,8 @@ import psycopg
 import pymongo
 
 from bench.generators import locust_program as locust
-from bench.generators.interface import IN_FLIGHT
-from bench.measuring.cores import as_text
 from bench.records.result import Machine
 from bench.workloads.load import Load
-from harness.console import say
 from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.services import Services
@@ -35,27 +31,16 @@ _OTHER_FILES = 100  # Open files of a program besides its connections
 def require_files(load: Load) -> None:
     """Refuse connections that the limit of open files does not allow, on either side.
 
-    A server would otherwise be blamed for them. At a rate, a slow server may have as many as are
-    due within the timeout, up to ``IN_FLIGHT``: say so if that is too many.
+    A server would otherwise be blamed for them.
     """
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    if limit == resource.RLIM_INFINITY or load.model == "capacity":
-        return
     most = int(max(load.levels))
-    if load.model != "closed":
-        most = min(int(most * load.timeout), IN_FLIGHT)
     needed = most + _OTHER_FILES
-    if needed <= limit:
-        return
-    advice = f"raise it (`ulimit -Hn {needed}` as root, or limits.conf), or give lower --levels"
-    if load.model == "closed":
+    if load.model == "closed" and limit != resource.RLIM_INFINITY and needed > limit:
         raise UsageError(
-            f"{most} connections need {needed} open files, and the limit is {limit}: {advice}"
+            f"{most} connections need {needed} open files, and the limit is {limit}: raise it "
+            f"(`ulimit -Hn {needed}` as root, or limits.conf), or give lower --levels"
         )
-    say(
-        f"a slow server may have up to {most} connections at once, which need {needed} open files; "
-        f"beyond the limit, {limit}, they fail: {advice}"
-    )
 
 
 def describe() -> Machine:
@@ -78,13 +63,9 @@ def describe() -> Machine:
 
 
 def governors(folder: Path) -> str | None:
-    """The frequency governor of all cores, or which cores have which; None if they have none."""
-    cores: defaultdict[str, list[int]] = defaultdict(list)
-    for path in folder.glob("cpu[0-9]*/cpufreq/scaling_governor"):
-        cores[_read(path)].append(int(path.parent.parent.name.removeprefix("cpu")))
-    if len(cores) < 2:
-        return next(iter(cores), None)
-    return ", ".join(f"{name} on {as_text(on)}" for name, on in sorted(cores.items()))
+    """The frequency governors of the cores; None if they have none."""
+    found = {_read(path) for path in folder.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    return ", ".join(sorted(found)) or None
 
 
 def _read(path: Path) -> str:

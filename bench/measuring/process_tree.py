@@ -10,7 +10,6 @@ import psutil
 
 _INTERVAL = 0.5  # The least seconds between two memory samples
 _SHARE = 0.01  # The share of a core that sampling may use: many processes are sampled less often
-_EVERY = 4  # Samples after which the list of child processes is refreshed
 
 
 class Tree:
@@ -18,47 +17,35 @@ class Tree:
 
     def __init__(self, *roots: psutil.Process) -> None:
         self.roots = roots
-        self._samples = 0
-        self._known: list[psutil.Process] = []
 
-    def processes(self, *, fresh: bool = True) -> list[psutil.Process]:
-        """The processes that are alive; without ``fresh``, possibly from a recent list."""
-        if fresh or self._samples % _EVERY == 0:
-            found: list[psutil.Process] = []
-            for root in self.roots:
-                try:
-                    found += [root, *root.children(recursive=True)]
-                except psutil.NoSuchProcess:
-                    continue
-            self._known = found
-        self._samples += 1
-        return self._known
+    def processes(self) -> list[psutil.Process]:
+        """The processes that are alive."""
+        found: list[psutil.Process] = []
+        for root in self.roots:
+            with suppress(psutil.NoSuchProcess):
+                found += [root, *root.children(recursive=True)]
+        return found
 
     def cpu(self) -> float:
         """Seconds of CPU time so far, including child processes that have been reaped."""
         seconds = 0.0
         for process in self.processes():
-            try:
-                used = process.cpu_times()
-            except psutil.NoSuchProcess:
-                continue
-            seconds += used.user + used.system + used.children_user + used.children_system
+            with suppress(psutil.NoSuchProcess):
+                seconds += sum(process.cpu_times()[:4])  # user and system, own and of children
         return seconds
 
-    def pss(self, *, fresh: bool = True) -> int:
+    def pss(self) -> int:
         """Bytes of memory; shared pages are divided among their processes (proc(5), Pss)."""
         total = 0
-        for process in self.processes(fresh=fresh):
-            try:
+        for process in self.processes():
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
                 total += process.memory_full_info().pss
-            except (psutil.NoSuchProcess, psutil.AccessDenied):
-                continue
         return total
 
     def threads(self) -> list[int]:
         """The number of threads of each process."""
         found = []
-        for process in self._known:
+        for process in self.processes():
             with suppress(psutil.NoSuchProcess):
                 found.append(process.num_threads())
         return found
@@ -73,9 +60,9 @@ class Peak:
         self.look()
         self._over = threading.Event()
 
-    def look(self, *, fresh: bool = True) -> None:
+    def look(self) -> None:
         """Take a sample."""
-        self.bytes = max(self.bytes, self.tree.pss(fresh=fresh))
+        self.bytes = max(self.bytes, self.tree.pss())
         threads = self.tree.threads()
         self.processes = max(self.processes, len(threads))
         self.threads = max(self.threads, sum(threads))
@@ -95,7 +82,7 @@ class Peak:
         pause = _INTERVAL
         while not self._over.wait(pause):
             began = time.thread_time()
-            self.look(fresh=False)
+            self.look()
             pause = max(_INTERVAL, (time.thread_time() - began) / _SHARE)
 
 

@@ -38,8 +38,7 @@ def require_one(targets: Sequence[Target], workload: Workload, env: Mapping[str,
         raise UsageError("--target has settings of its own: give them with --case 'WORKERS=2'")
     if workload.images and workload.images.endpoint == "/files":
         raise UsageError("--target cannot serve the images of this workload, which are files here")
-    used = {source for part in workload.parts if (source := spec.ENDPOINTS[part].source)}
-    missing = {spec.SETTINGS[source] for source in used} - env.keys()
+    missing = {spec.SETTINGS[source] for source in workload.sources} - env.keys()
     if missing:
         raise UsageError(
             f"set {' and '.join(sorted(missing))} to what the server at --target uses: "

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -15,7 +16,7 @@ import spec
 from bench.generators.interface import LoadResult
 from bench.records.measurement import Checked
 from conformance.expect import Mismatch, answer, problem
-from conformance.http import Garbled, NoAnswer, Response
+from conformance.http import Garbled, NoAnswer, Request, Response
 from conformance.subject import Subject
 from harness.errors import TaskError
 from spec import Expected
@@ -33,7 +34,9 @@ class WrongAnswer(TaskError):
 class Contract:
     """The correct responses to the requests of a workload."""
 
-    def __init__(self, files: Path) -> None:
+    def __init__(self, files: Path, refusals: Sequence[int] = ()) -> None:
+        """``refusals`` are the statuses of correct responses, if these are problem details."""
+        self._refusals = refusals
         self._files = {path.name: path for path in files.iterdir()} if files.is_dir() else {}
         self._known: dict[str, Expected] = {}
 
@@ -52,7 +55,10 @@ class Contract:
             if response.status in _REFUSALS:
                 problem(response, *_REFUSALS)
                 return False
-            answer(response, self.expected(path))
+            if self._refusals:
+                problem(response, *self._refusals)
+            else:
+                answer(response, self.expected(path))
         except Mismatch as wrong:
             raise WrongAnswer(f"{wrong}\nrepeat    {wrong.repeat}") from wrong
         return True
@@ -61,8 +67,15 @@ class Contract:
 class Sampler:
     """Sends a few requests to a server under load, and checks the responses."""
 
-    def __init__(self, subject: Subject, contract: Contract, paths: Sequence[str]) -> None:
+    def __init__(
+        self, subject: Subject, contract: Contract, paths: Sequence[str], body: str = ""
+    ) -> None:
+        """With a ``body`` of JSON, the requests are POSTs."""
         self.subject, self.contract, self.paths = subject, contract, paths
+        json = (("Content-Type", "application/json"),)
+        self._request = partial(Request, method="POST", headers=json, body=body.encode())
+        if not body:
+            self._request = partial(Request)
         self.during = self.after = self.unanswered = 0
         self.wrong: WrongAnswer | None = None
         self._over = threading.Event()
@@ -75,7 +88,7 @@ class Sampler:
     def ask(self, path: str, timeout: float = 2.0) -> bool:
         """Whether there was a response; raises if it is wrong."""
         try:
-            return self.contract.check(path, self.subject.ask(path, timeout=timeout))
+            return self.contract.check(path, self.subject.ask(self._request(path), timeout=timeout))
         except (OSError, NoAnswer):
             return False
         except Garbled as garbled:
@@ -131,13 +144,12 @@ class Sampler:
 
 def body_sizes(paths: Sequence[str], files: Path) -> list[int]:
     """The length in bytes of the body due for each path."""
-    return [_size(path, files) for path in paths]
-
-
-def _size(path: str, files: Path) -> int:
-    if path.startswith(_FILES):
-        return (files / unquote(path.split("/")[-1])).stat().st_size
-    return len(spec.expected(path).body)
+    return [
+        (files / unquote(path.split("/")[-1])).stat().st_size
+        if path.startswith(_FILES)
+        else len(spec.expected(path).body)
+        for path in paths
+    ]
 
 
 def require_bodies(result: LoadResult) -> None:

@@ -4,11 +4,12 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import IO
 
 from bench.measuring import machine
 from bench.measuring.remote_server import RemoteServer
 from bench.measuring.responses import WrongAnswer
-from bench.measuring.schedule import TimeLeft, Trial, can_run, trials
+from bench.measuring.schedule import Trial, can_run, trials
 from bench.measuring.source_audit import TransientError
 from bench.measuring.trial import RunContext, measure
 from bench.records.result import Failure, Run, ServerInfo
@@ -18,11 +19,12 @@ from conformance.prove import prove
 from conformance.verdict import passed_as, state_of
 from harness.console import say
 from harness.errors import TaskError, UsageError
-from harness.paths import ROOT
+from harness.paths import ROOT, RUN
 from harness.servers.catalog import Target
 from harness.servers.source import count_lines
 from harness.servers.versions import dependencies, runtime
 from harness.services import Services
+from harness.system.locks import claim
 
 # Called before each trial, with the numbers of trials that are done and that there are to do, and
 # the estimated seconds left
@@ -31,6 +33,14 @@ Progress = Callable[[Trial, int, int, float], None]
 _TRIES = 3  # The most attempts at a trial that fails for reasons that are not the server's
 _PAUSE = 3.0  # Seconds between them: a database may be restarting
 _GIVE_UP = 3  # Turns in a row without a figure for such reasons, after which a run stops
+
+
+def alone() -> IO[str]:
+    """The lock of all that measures: two at once would disturb each other."""
+    held = claim(RUN / "locks" / "measuring")
+    if not held:
+        raise UsageError("another bench is running: wait until it ends")
+    return held
 
 
 def serving(workload: Workload, targets: Sequence[Target]) -> list[Target]:
@@ -186,14 +196,16 @@ def measure_all(
     settled |= {failure.key for failure in run.failures if failure.own}
     plan = trials(run.workload, targets, run.seed)
     todo = [trial for trial in plan if trial.key not in settled]
-    left, disturbed = TimeLeft(), 0
+    planned = spent = 0.0
+    disturbed = 0
     for done, trial in enumerate(todo):
         if _is_disqualified(run, trial.target.name):
             continue
-        progress(trial, done, len(todo), left.of(todo[done:]))
+        pace = spent / planned if planned else 1.0
+        progress(trial, done, len(todo), pace * sum(one.seconds for one in todo[done:]))
         began = time.monotonic()
         outcome = _take(run, trial, context)
-        left.add(trial, time.monotonic() - began)
+        planned, spent = planned + trial.seconds, spent + time.monotonic() - began
         write(run)
         disturbed = 0 if outcome else disturbed + 1
         if disturbed == _GIVE_UP:

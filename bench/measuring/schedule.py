@@ -1,8 +1,7 @@
 """The trials of a run, in order."""
 
 import random
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bench.workloads.workload import Case, Workload
@@ -87,27 +86,3 @@ def _trial(
     if workload.load.model == "capacity":
         load = (load + _BETWEEN) * _STEPS
     return Trial(order, target, case, level, repeat, warmup, _OVERHEAD + warming + load)
-
-
-class TimeLeft:
-    """Estimates the time that trials will take, from those that have been timed."""
-
-    def __init__(self) -> None:
-        self._took: defaultdict[tuple[str, str, float], list[float]] = defaultdict(list)
-        self._planned = self._spent = 0.0
-
-    def add(self, trial: Trial, seconds: float) -> None:
-        """Take note of a trial's duration."""
-        self._took[trial.key[:3]].append(seconds)
-        self._planned += trial.seconds
-        self._spent += seconds
-
-    def of(self, trials: Iterable[Trial]) -> float:
-        """The seconds that ``trials`` will take: as long as in other repeats, if there are any."""
-        pace = self._spent / self._planned if self._planned else 1.0
-        return sum(
-            sum(same) / len(same)
-            if (same := self._took.get(trial.key[:3]))
-            else trial.seconds * pace
-            for trial in trials
-        )

@@ -79,11 +79,6 @@ class SourceAudit:
         self.databases = _programs(one for one in self._sources if one.name != "upstream")
         self.upstream = _programs(one for one in self._sources if one.name == "upstream")
 
-    @property
-    def names(self) -> list[str]:
-        """The sources."""
-        return [source.name for source in self._sources]
-
     def require_undisturbed(self) -> None:
         """Raise if a source ended in the meantime: then no failure is the server's."""
         for source, before in zip(self._sources, self._before, strict=True):

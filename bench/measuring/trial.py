@@ -65,7 +65,8 @@ class _Trial:
         self.trial, self.context, self.folder = trial, context, folder
         self.workload = context.workload
         self.request_id = f"bench-{uuid.uuid4()}"
-        self.audit = SourceAudit(context.paths, context.services, self.request_id)
+        asked = context.paths if self.workload.sources else []
+        self.audit = SourceAudit(asked, context.services, self.request_id)
 
     def measure(self) -> Measurement:
         port = free_port()
@@ -89,10 +90,12 @@ class _Trial:
         settings |= self.context.services.environment()
         settings |= settings_of(self.trial.target, self.trial.case)
         with log.open("w") as output, self._placed(settings, output) as server:
-            tree = self._program(server)
+            tree = _tree_of(server)
             rest = tree.pss()
-            contract = Contract(self.context.files)
-            sampler = Sampler(Subject(server.host, server.port), contract, self.context.paths)
+            refusals = self.workload.statuses if self.workload.is_refused else ()
+            contract = Contract(self.context.files, refusals)
+            subject = Subject(server.host, server.port)
+            sampler = Sampler(subject, contract, self.context.paths, self.workload.body)
             warm, warmup = self._warm(server, sampler)
             result, usage, peak = self._load(server, tree, sampler)
             environment = settings_in(server.environment)
@@ -158,12 +161,6 @@ class _Trial:
             stack.enter_context(pinned(cores.get("load")))
             yield server
 
-    @staticmethod
-    def _program(server: Server) -> Tree:
-        if isinstance(server, RemoteServer):
-            return server.tree
-        return Tree(psutil.Process(server.process.pid))
-
     def _require_alive(self, server: Server) -> None:
         if isinstance(server, RemoteServer):
             server.require_alive()
@@ -208,15 +205,19 @@ class _Trial:
         return result
 
     def _spec(self, server: Server) -> LoadSpec:
+        known = not self.workload.is_refused  # a problem may have a detail of any length
+        counted = "upstream" in self.workload.sources
         return LoadSpec(
             url=self._url(server),
             paths=self.context.paths,
             random=self.workload.images is not None,
             load=self.workload.load,
             level=self.trial.level,
-            headers={"X-Request-Id": self.request_id} if "upstream" in self.audit.names else {},
+            headers={"X-Request-Id": self.request_id} if counted else {},
             folder=self.folder,
-            sizes=body_sizes(self.context.paths, self.context.files),
+            sizes=body_sizes(self.context.paths, self.context.files) if known else (),
+            body=self.workload.body,
+            statuses=self.workload.statuses,
             seed=self.trial.repeat,
             keep_alive=self.trial.target.deployment.keep_alive,
         )
@@ -248,6 +249,13 @@ class _Trial:
             case _:
                 own = load.threads * (len(self.context.workers) or 1)
                 return max(own, _WARM_CONNECTIONS)
+
+
+def _tree_of(server: Server) -> Tree:
+    """Its processes; none if it is on another machine."""
+    if isinstance(server, RemoteServer):
+        return server.tree
+    return Tree(psutil.Process(server.process.pid))
 
 
 def settings_in(environment: Mapping[str, str]) -> dict[str, str]:

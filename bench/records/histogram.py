@@ -46,6 +46,12 @@ class Histogram:
         """The mean in seconds; 0 if nothing was counted."""
         return float(self._counts.get_mean_value()) / 1e6 if len(self) else 0.0
 
+    def within(self, milliseconds: float) -> int:
+        """How many response times are not longer, to three digits."""
+        counted = self._counts.get_recorded_iterator()
+        steps = ((one.value_iterated_to, one.count_added_in_this_iter_step) for one in counted)
+        return sum(count for microseconds, count in steps if microseconds <= milliseconds * 1001)
+
     def merge(self, encoded: str) -> None:
         """Add what an encoded histogram has counted."""
         self._counts.add(HdrHistogram.decode(encoded))
@@ -57,28 +63,21 @@ class Histogram:
 
     def latency(self, failed: int) -> Latency | None:
         """The percentiles, if ``failed`` further requests took longer than all that are counted."""
-        good = len(self)
-        ranks = {
-            name: max(math.ceil(round(share * (good + failed), 6)), 1)
-            for name, share in PERCENTILES.items()
-        }
-        if not good + failed:
+        if not len(self) + failed:
             return None
-        return Latency(
-            **{name: self._at(rank) if rank <= good else None for name, rank in ranks.items()}
-        )
+        times = self.times(list(PERCENTILES.values()), failed)
+        return Latency(**dict(zip(PERCENTILES, times, strict=True)))
 
     def times(self, shares: Sequence[float], failed: int) -> list[float | None]:
-        """The milliseconds below which these shares of all requests are, like :meth:`latency`."""
+        """The milliseconds below which these shares of all requests are, by nearest rank.
+
+        None where that is one of ``failed`` further requests: they took longer than all others.
+        """
         good = len(self)
         ranks = [max(math.ceil(round(share * (good + failed), 6)), 1) for share in shares]
         percentiles = {rank: 100 * rank / good for rank in ranks if rank <= good}
         known = self._counts.get_percentile_to_value_dict(list(percentiles.values()))
         return [known[percentiles[rank]] / 1000 if rank in percentiles else None for rank in ranks]
-
-    def _at(self, rank: int) -> float:
-        """Milliseconds."""
-        return float(self._counts.get_value_at_percentile(100 * rank / len(self))) / 1000
 
 
 def merged(histograms: Iterable[str]) -> Histogram:

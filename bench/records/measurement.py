@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from bench.records.warning import Warning
-from bench.workloads.load import OPEN, Model
+from bench.workloads.load import Model
 
 SourceName = Literal["mongodb", "postgresql", "upstream"]
 
@@ -34,7 +34,7 @@ class Errors(BaseModel, extra="forbid"):
     read: int = 0  # The connection broke or closed before the response was complete
     timeout: int = 0  # Answered too late
     unfinished: int = 0  # Never answered: begun longer than the timeout before the load ended
-    status: int = 0  # Answered with a status other than 200
+    status: int = 0  # Answered with another status
     short: int = 0  # Answered with a body of a wrong length
 
     @property
@@ -48,7 +48,7 @@ class Step(BaseModel, extra="forbid"):
 
     rate: float  # Requests per second that were scheduled
     seconds: float
-    requests: int  # Requests answered with 200, in time
+    requests: int  # Good responses in time
     achieved: float  # `requests` per second
     p99: float | None  # Milliseconds; None if it falls on a failed request
     failed: float  # The share of requests that failed
@@ -93,7 +93,7 @@ class Warmup(BaseModel, extra="forbid"):
     """The load before the measurement."""
 
     seconds: float
-    requests: int  # Answered with 200
+    requests: int  # Good responses
     judged: bool = True  # Whether it went on until the rate was level; else for a given time
     # Requests until the rate was level; None if it never was, or was not judged
     until_level: int | None = None
@@ -146,7 +146,7 @@ class Measurement(BaseModel, extra="forbid"):
     # The contract's settings as the server got them; of URLs only scheme, host and path
     environment: dict[str, str] = {}
     seconds: float
-    requests: int  # Requests answered with 200, in time
+    requests: int  # Good responses in time: with a status of the workload's
     rate: float  # `requests` per second
     latency: Latency | None  # None if nothing was requested
     # The response times of `requests` in microseconds: an HdrHistogram (V2, compressed, base64).
@@ -156,7 +156,7 @@ class Measurement(BaseModel, extra="forbid"):
     attempts: int = 0  # Requests begun
     received: int | None = None  # Bytes of bodies; None if the load generator does not count them
     due: int | None = None  # Bytes that the bodies of `requests` should have had
-    # Requests answered with 200 in each whole second since the load began
+    # Good responses in each whole second since the load began
     per_second: list[int] = []
     warmup: Warmup | None = None  # None if there was none, or nothing is known of it
     clients: Clients | None = None  # None if they could not be inspected
@@ -175,8 +175,3 @@ class Measurement(BaseModel, extra="forbid"):
     sources: list[Sources]
     warnings: list[Warning]  # Reasons to doubt the figure
     output: str  # The load generator's output
-
-    @property
-    def open_loop(self) -> bool:
-        """Whether requests were sent on schedule, whatever became of earlier ones."""
-        return self.model in OPEN

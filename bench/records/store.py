@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -74,8 +73,3 @@ def find(name: str) -> Path:
     if path := next((one for one in places if one.exists()), None):
         return path
     raise UsageError(f"there is no result {name!r}: `ls results` lists them")
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema of a result."""
-    return Run.model_json_schema() | {"$schema": "https://json-schema.org/draft/2020-12/schema"}

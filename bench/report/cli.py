@@ -65,6 +65,6 @@ def newest(folder: Path) -> list[Run]:
     if not found:
         raise UsageError(
             "there is no complete run yet: `./just bench text --quick` makes one, "
-            "`./just bench --resume last` completes one that was stopped"
+            "`./just bench --resume ID` completes one that was stopped"
         )
     return [found[key] for key in sorted(found)]

@@ -4,13 +4,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import vl_convert
-
 from bench.records.result import Run
 from bench.report.code import Code
 from bench.report.export import as_csv
 from bench.report.overview import tables_of
-from bench.report.picture import draw_overview
+from bench.report.picture import overview_svg
 from bench.report.rendering import GENERATOR, VEGA, overview_page, vega, workload_pages
 from bench.report.section import Section, sections_of
 from conformance.matrix.page import render
@@ -61,8 +59,7 @@ def _fill(folder: Path, sections: Sequence[Section], code: Code, behaviours: str
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     (data / VEGA).write_text(vega(), encoding="utf-8")
-    svg = vl_convert.vegalite_to_svg(draw_overview(tables[0]))
-    (data / "overview.svg").write_text(svg, encoding="utf-8")
+    (data / "overview.svg").write_text(overview_svg(tables[0]), encoding="utf-8")
     for section in sections:
         _write_data(data / section.name, section.run)
 

@@ -1,12 +1,10 @@
 """Renders the pages: the overview, and one for each workload."""
 
-import hashlib
-import json
 import math
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import vl_convert
 
@@ -18,13 +16,15 @@ from bench.records.result import ServerInfo
 from bench.report.code import Code, commit_of
 from bench.report.overview import Table
 from bench.report.section import Section
-from bench.report.style import MODELS
 from bench.report.wording import TIMES, share_text, times_name, value_text
 from bench.workloads.load import OPEN
 from conformance import pages
+from harness.servers.manifest import Deployment
 
 GENERATOR = "reference-servers report"  # The pages' `generator`
 VEGA = "vega.js"  # The file of the library that draws charts
+# The concurrency models; each has a colour
+MODELS: tuple[str, ...] = get_args(Deployment.model_fields["model"].annotation)
 
 _HERE = Path(__file__).parent
 _CHART_GROUPS = {
@@ -33,21 +33,11 @@ _CHART_GROUPS = {
     "As the load grows": ["levels"],
     "From case to case": ["cases"],
 }
-# What a figure has beside it: in the head of its column, and explained
-_BESIDE: dict[Kind, tuple[str, str]] = {
-    "interval": (
-        ", 95% interval",
-        "A dot is a repeat, a line the 95% interval, simultaneous over all servers, figures, loads "
-        "and cases of this run; an arrow ends one that is cut. Square brackets hold the lowest and "
-        "the highest repeat, where they differ too much for an interval. Servers with a common "
-        "letter cannot be told apart; those that are too noisy to rank have none.",
-    ),
-    "range": (
-        ", lowest to highest",
-        "A dot is a repeat, a line goes from the lowest to the highest: there are too few for "
-        "intervals.",
-    ),
-    "single": ("", "A dot is the only repeat: servers cannot be ranked."),
+# What a figure has beside it, in the head of its column
+_BESIDE: dict[Kind, str] = {
+    "interval": ", 95% interval",
+    "range": ", lowest to highest",
+    "single": "",
 }
 
 
@@ -79,14 +69,6 @@ def workload_pages(sections: Sequence[Section], code: Code, behaviours: str) -> 
 def _workload_page(
     sections: Sequence[Section], every: Sequence[Section], code: Code, behaviours: str
 ) -> str:
-    specs: dict[str, Any] = {}
-    drawn = {}
-    for section in sections:
-        for chart in section.charts:
-            spec = chart.draw().to_dict()
-            name = hashlib.sha256(json.dumps(spec).encode()).hexdigest()[:12]
-            specs[name] = spec
-            drawn[f"{section.name}-{chart.name}"] = name
     values = {
         "sections": sections,
         "behaviours": behaviours,
@@ -94,13 +76,15 @@ def _workload_page(
         "vega": VEGA,
         "chart_groups": _CHART_GROUPS,
         "columns_of": _columns_of,
-        "legend_of": _legend_of,
+        "kinds_of": _kinds,
         "open_loop": lambda section: section.run.workload.load.model in OPEN,
         "times": TIMES,
         "placement": placement,
         "infinite": math.inf,
-        "drawn": drawn,
-        "data": {"specs": specs, "rows": {section.name: section.values for section in sections}},
+        "data": {
+            "models": MODELS,
+            "rows": {section.name: section.values for section in sections},
+        },
     }
     return _render("workload", sections, values, every)
 
@@ -119,9 +103,10 @@ def _render(
         "words": words,
         "commit_of": commit_of,
     }
-    view = (_HERE / "view.js").read_text(encoding="utf-8")
+    names = ["view.js", *(["charts.js"] if name == "workload" else [])]
+    scripts = [(_HERE / one).read_text(encoding="utf-8") for one in names]
     return pages.render(
-        _HERE, shared | values, [view], template=f"{name}.html.jinja", script=f"{name}.js"
+        _HERE, shared | values, scripts, template=f"{name}.html.jinja", script=f"{name}.js"
     )
 
 
@@ -172,7 +157,8 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
     known = {name for row in section.rows for name in row.estimates}
     if not any(row.value("starved") or row.value("refused") for row in section.rows):
         del columns["Clients"]
-    beside, _ = _BESIDE[_kind(section)]
+    kinds = _kinds(section)
+    beside = _BESIDE[max(kinds, key=kinds.count, default="single")]
     return {
         group: {
             name: title + (beside if name == ranked else "")
@@ -184,15 +170,10 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
     }
 
 
-def _legend_of(section: Section) -> str:
-    return _BESIDE[_kind(section)][1]
-
-
-def _kind(section: Section) -> Kind:
-    """What most figures that servers are ranked by have beside them."""
+def _kinds(section: Section) -> list[Kind]:
+    """What the figures that servers are ranked by have beside them."""
     ranked = section.ranked.name
-    kinds = [row.estimates[ranked].kind for row in section.rows if ranked in row.estimates]
-    return max(kinds, key=kinds.count, default="single")
+    return [row.estimates[ranked].kind for row in section.rows if ranked in row.estimates]
 
 
 @cache

@@ -18,7 +18,7 @@ _CUT = 1.5
 
 
 def values_of(run: Run, rows: Sequence[Row]) -> Values:
-    """The rows in the page's format; :func:`of_figure` converts them for a chart."""
+    """The rows in the page's format; for a chart, it adds the figure's own fields to a row's."""
     cases = [case.name for case in run.workload.case]
     timeout = run.workload.load.timeout
     measured: dict[tuple[str, str, float], list[Measurement]] = defaultdict(list)
@@ -38,11 +38,6 @@ def values_of(run: Run, rows: Sequence[Row]) -> Values:
         }
         for row in rows
     ]
-
-
-def of_figure(values: Values, name: str) -> Values:
-    """The rows that have this figure, in the format of a chart."""
-    return [row | row["figures"][name] for row in values if name in row["figures"]]
 
 
 def _value(row: Row, figure: Figure, timeout: float) -> dict[str, Any]:

@@ -22,7 +22,7 @@ function setUp(element) {
   const table = element.querySelector("table");
   const bodies = [...table.tBodies];
   const rowOf = (body) => rows[body.dataset.row];
-  const charts = [...element.querySelectorAll("figure")].map((figure) => chartIn(figure, shown, highlight));
+  const charts = [...element.querySelectorAll("figure")].map((figure) => chartIn(figure, rows, shown, highlight));
 
   /** The rows for a kind of chart: all levels, all cases, or the chosen level and case. */
   function shown(kind) {
@@ -71,8 +71,8 @@ function setUp(element) {
 }
 
 /** A chart. */
-function chartIn(figure, shown, highlight) {
-  const { kind, spec, figure: name } = figure.dataset;
+function chartIn(figure, rows, shown, highlight) {
+  const { kind, figure: name } = figure.dataset;
   let drawn = null;
 
   function values() {
@@ -84,8 +84,8 @@ function chartIn(figure, shown, highlight) {
     const description = `${figure.querySelector("figcaption").innerText}. The table has the figures.`;
     const embedded = await vegaEmbed(
       figure.querySelector(".chart"),
-      { ...data.specs[spec], description, datasets: { rows: values() } },
-      { actions: false, ast: true, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } },
+      { ...specOf(figure.dataset, rows), description, datasets: { rows: values() } },
+      { mode: "vega-lite", actions: false, ast: true, defaultStyle: false, renderer: "svg", tooltip: { disableDefaultStyle: true } },
     );
     drawn = embedded.view;
     drawn.addEventListener("pointerover", (_, item) => highlight(item?.datum?.target));

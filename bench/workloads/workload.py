@@ -3,13 +3,13 @@
 import tomllib
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from bench.workloads.load import Count, Level, Load, Positive
 from harness.errors import UsageError, describe, did_you_mean
 from harness.paths import CALLER, ROOT
 from harness.servers.manifest import Part, Text
-from spec import part_of
+from spec import ENDPOINTS, Source, part_of
 
 WORKLOADS = ROOT / "bench" / "workloads"
 
@@ -53,6 +53,8 @@ class Workload(BaseModel, extra="forbid", frozen=True):
     about: Text  # What it measures, and which published run it repeats
     paths: list[Annotated[str, Field(pattern=r"^/")]] = []  # Request targets, in order
     images: Images | None = None
+    statuses: list[int] = [200]  # Of correct responses; with others, they are problem details
+    body: str = ""  # JSON that is sent with POST; without it, the requests are GETs
     # The servers to measure if the command line names none
     servers: list[Text] = Field(default=["all"], min_length=1)
     load: Load
@@ -64,17 +66,11 @@ class Workload(BaseModel, extra="forbid", frozen=True):
     samples: Annotated[float, Field(ge=0)] = 4.0
     quick: Changes
 
-    @field_validator("paths")
-    @classmethod
-    def _parts_are_known(cls, paths: list[str]) -> list[str]:
-        for path in paths:
-            part_of(path)
-        return paths
-
     @model_validator(mode="after")
     def _has_requests_and_distinct_cases(self) -> "Workload":
         if bool(self.paths) == bool(self.images):
             raise ValueError("give either paths or images")
+        _ = self.parts  # raises if one is unknown
         names = [case.name for case in self.case]
         if len(set(names)) < len(names):
             raise ValueError("two cases have the same name")
@@ -82,9 +78,22 @@ class Workload(BaseModel, extra="forbid", frozen=True):
 
     @property
     def parts(self) -> set[Part]:
-        """The parts of the contract that it requests."""
+        """The parts of the contract that it requests: none if no server knows its paths."""
+        if self.statuses == [404]:
+            return set()
         paths = [self.images.endpoint] if self.images else self.paths
         return {part_of(path) for path in paths}
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the correct responses are problem details."""
+        return self.statuses != [200]
+
+    @property
+    def sources(self) -> set[Source]:
+        """What its correct responses come from: nothing, where requests are refused."""
+        used = {ENDPOINTS[part].source for part in self.parts if not self.is_refused}
+        return {source for source in used if source}
 
     def changed(self, changes: Changes) -> "Workload":
         """The workload with some numbers replaced, validated again."""
