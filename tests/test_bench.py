@@ -143,7 +143,7 @@ def test_a_server_is_warmed_up_until_its_rate_is_level(
     ("path", "body", "statuses", "is_right"),
     [
         ("/nothing/here", "", [404], True),
-        ("/nothing/here", "", [400], False),
+        ("/index", "", [404], False),
         ("/notes", '{"title":7}', [400, 422], True),
         ("/notes", '{"title":"a note","text":""}', [400, 422], False),
     ],
