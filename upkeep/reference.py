@@ -29,6 +29,11 @@ def pack(run: Run) -> bytes:
     return gzip.compress(run.model_dump_json(indent=1).encode(), compresslevel=9, mtime=0)
 
 
+def all_published() -> list[Run]:
+    """Every published result, by machine and workload."""
+    return [read(path) for path in sorted(REFERENCE.glob("*/*.json.gz"))]
+
+
 @cache
 def published(name: str) -> Run:
     """The published result ``MACHINE/WORKLOAD``."""

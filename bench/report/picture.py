@@ -1,9 +1,10 @@
-"""The overview as an image."""
+"""The overview as an image, for a README."""
 
 import textwrap
 from typing import Any
 
 import altair as alt
+import vl_convert
 
 from bench.report.overview import Table
 from bench.report.wording import share_text
@@ -11,6 +12,11 @@ from bench.report.wording import share_text
 # Pixels; wider where names are, which take more room in some fonts
 _INK, _QUIET, _GROUND = "#1b1f24", "#59636e", "#ffffff"
 _PADDING = {"left": 32, "top": 16, "right": 16, "bottom": 16}
+
+
+def overview_svg(table: Table) -> str:
+    """The image as SVG."""
+    return vl_convert.vegalite_to_svg(draw_overview(table))
 
 
 def draw_overview(table: Table) -> dict[str, Any]:

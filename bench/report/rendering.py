@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,9 @@ from bench.report.wording import TIMES, share_text, times_name, value_text
 from bench.workloads.load import OPEN
 from conformance import pages
 
-GENERATOR = "reference-servers report"  # The pages' `generator`
 VEGA = "vega.js"  # The file of the library that draws charts
 
-_HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 _CHART_GROUPS = {
     "": ["bars"],
     "Response times": ["steps", "percentiles"],
@@ -51,8 +50,8 @@ _BESIDE: dict[Kind, tuple[str, str]] = {
 }
 
 
-def overview_page(tables: Sequence[Table], behaviours: str) -> str:
-    """The page that shows servers by workloads; ``behaviours`` is the link to their page."""
+def overview_page(tables: Sequence[Table], around: Mapping[str, str]) -> str:
+    """The page that shows servers by workloads; ``around`` has links to other pages, by title."""
     sections = [column.section for table in tables for column in table.columns]
     others = [column.section for table in tables for column in table.others]
     values = {
@@ -60,24 +59,26 @@ def overview_page(tables: Sequence[Table], behaviours: str) -> str:
         "workloads": _titles(sections),
         "share_text": share_text,
         "value_text": value_text,
-        "head_of": _head_of,
+        "head_of": head_of,
     }
-    return _render("overview", sections, values | {"behaviours": behaviours}, [*sections, *others])
+    return _render("overview", sections, values | {"around": around}, [*sections, *others])
 
 
-def workload_pages(sections: Sequence[Section], code: Code, behaviours: str) -> dict[str, str]:
+def workload_pages(
+    sections: Sequence[Section], code: Code, around: Mapping[str, str]
+) -> dict[str, str]:
     """The page of each workload, by file name."""
     found: dict[str, list[Section]] = {}
     for section in sections:
         found.setdefault(section.page, []).append(section)
     return {
-        f"{name}.html": _workload_page(own, sections, code, behaviours)
+        f"{name}.html": _workload_page(own, sections, code, around)
         for name, own in found.items()
     }
 
 
 def _workload_page(
-    sections: Sequence[Section], every: Sequence[Section], code: Code, behaviours: str
+    sections: Sequence[Section], every: Sequence[Section], code: Code, around: Mapping[str, str]
 ) -> str:
     specs: dict[str, Any] = {}
     drawn = {}
@@ -89,7 +90,7 @@ def _workload_page(
             drawn[f"{section.name}-{chart.name}"] = name
     values = {
         "sections": sections,
-        "behaviours": behaviours,
+        "around": around,
         "code": code,
         "vega": VEGA,
         "chart_groups": _CHART_GROUPS,
@@ -110,8 +111,10 @@ def _render(
 ) -> str:
     servers = [server for section in sections for server in section.run.servers.values()]
     shared = {
-        "generator": GENERATOR,
-        "pages": {"index": "Overview", **_titles(every)},
+        "pages": {
+            "Workloads": _titles([one for one in every if one.is_of_all]),
+            "Runs of some servers": _titles([one for one in every if not one.is_of_all]),
+        },
         "languages": sorted({server.language for server in servers}),
         "models": _models(servers),
         "colors": MODELS,
@@ -119,10 +122,14 @@ def _render(
         "words": words,
         "commit_of": commit_of,
     }
-    view = (_HERE / "view.js").read_text(encoding="utf-8")
     return pages.render(
-        _HERE, shared | values, [view], template=f"{name}.html.jinja", script=f"{name}.js"
+        FOLDER, shared | values, [view()], template=f"{name}.html.jinja", script=f"{name}.js"
     )
+
+
+def view() -> str:
+    """The script that keeps a view in the address, and sorts tables."""
+    return (FOLDER / "view.js").read_text(encoding="utf-8")
 
 
 def _titles(sections: Sequence[Section]) -> dict[str, str]:
@@ -135,8 +142,8 @@ def _models(servers: Iterable[ServerInfo]) -> list[str]:
     return [*(one for one in MODELS if one in found), *sorted(found - set(MODELS))]
 
 
-def _head_of(section: Section) -> str:
-    """What a column of the overview shows."""
+def head_of(section: Section) -> str:
+    """What a column of the overview shows: ``requests/s, 50 connections``."""
     unit = {"rate": "requests/s", "p99": "p99"}[section.ranked.name]
     parts = [unit, section.level_text(section.level)]
     if len(section.run.workload.case) > 1:
