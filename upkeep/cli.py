@@ -4,10 +4,11 @@ import sys
 from pathlib import Path
 
 import click
+import vl_convert
 
 from bench.records.store import find, read
 from bench.report.overview import tables_of
-from bench.report.picture import overview_svg
+from bench.report.picture import draw_overview
 from bench.report.section import sections_of
 from harness.errors import UsageError
 from harness.paths import CALLER, ROOT
@@ -88,7 +89,8 @@ def figures(only_check: bool) -> None:
         for path in texts.texts():
             if texts.update(path):
                 click.echo(f"updated {path.relative_to(ROOT)}")
-        write_whole(PICTURE, overview_svg(tables_of(sections_of(all_published()))[0]))
+        first, *_ = tables_of(sections_of(all_published()))
+        write_whole(PICTURE, vl_convert.vegalite_to_svg(draw_overview(first)))
     wrong = [one for path in texts.texts() for one in texts.check(path, strict=path.parent != ROOT)]
     for one in wrong:
         click.echo(str(one), err=True)

@@ -1,7 +1,7 @@
 """The report's folder: its pages, and under ``data/`` all that belongs to them."""
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,26 +11,17 @@ from bench.report.export import as_csv
 from bench.report.overview import tables_of
 from bench.report.rendering import VEGA, overview_page, vega, workload_pages
 from bench.report.section import Section, sections_of
-from conformance.matrix.page import render
-from conformance.matrix.rows import rows
 from conformance.pages import GENERATOR
 from harness.errors import UsageError
-from harness.servers.catalog import find_targets
 
-BEHAVIOURS = "behaviours.html"  # The file of their page
 PAGE = "index.html"
 _FOLDERS = {"data", "results", "servers"}  # All that tasks write
 
 
 def write_report(runs: Sequence[Run], folder: Path) -> Path:
-    """Write the report of some runs, and the page of behaviours; return the path of the overview.
-
-    An earlier report is replaced once all is written.
-    """
+    """Write the report of some runs, in place of an earlier one; return the overview's path."""
     with replacing(folder) as new:
-        write_results(sections_of(runs), new, Code(folder), {"Behaviours": BEHAVIOURS})
-        targets = find_targets(["all"])
-        (new / BEHAVIOURS).write_text(render(targets, rows(targets)), encoding="utf-8")
+        write_results(sections_of(runs), new, Code(folder))
     return folder / PAGE
 
 
@@ -52,13 +43,13 @@ def replacing(folder: Path) -> Iterator[Path]:
 
 
 def write_results(
-    sections: Sequence[Section], folder: Path, code: Code, around: Mapping[str, str]
+    sections: Sequence[Section], folder: Path, code: Code, home: str | None = None
 ) -> None:
-    """Write the pages of results and their data; ``around`` has links to other pages, by title."""
+    """Write the pages of results and their data; ``home`` is the address of the site's folder."""
     data = folder / "data"
     data.mkdir(parents=True)
-    pages = {PAGE: overview_page(tables_of(sections), around)}
-    pages |= workload_pages(sections, code, around)
+    pages = {PAGE: overview_page(tables_of(sections), home)}
+    pages |= workload_pages(sections, code, home)
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     (data / VEGA).write_text(vega(), encoding="utf-8")
@@ -73,13 +64,9 @@ def _write_data(path: Path, run: Run) -> None:
 
 def _require_ours(folder: Path) -> None:
     """Raise if the folder has files that are not of an earlier report or site."""
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder")
     found = sorted(folder.iterdir()) if folder.exists() else []
-    strange = [one for one in found if one.name not in _FOLDERS and not _is_ours(one)]
-    if found and not _is_ours(folder / PAGE):
-        strange = strange or found
-    if strange:
+    known = _FOLDERS if _is_ours(folder / PAGE) else set()
+    if strange := [one for one in found if one.name not in known and not _is_ours(one)]:
         raise UsageError(f"{strange[0]} is of no earlier report or site: give another folder")
 
 

@@ -4,7 +4,6 @@ import textwrap
 from typing import Any
 
 import altair as alt
-import vl_convert
 
 from bench.report.overview import Table
 from bench.report.wording import share_text
@@ -12,11 +11,6 @@ from bench.report.wording import share_text
 # Pixels; wider where names are, which take more room in some fonts
 _INK, _QUIET, _GROUND = "#1b1f24", "#59636e", "#ffffff"
 _PADDING = {"left": 32, "top": 16, "right": 16, "bottom": 16}
-
-
-def overview_svg(table: Table) -> str:
-    """The image as SVG."""
-    return vl_convert.vegalite_to_svg(draw_overview(table))
 
 
 def draw_overview(table: Table) -> dict[str, Any]:

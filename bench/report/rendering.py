@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from conformance import pages
 VEGA = "vega.js"  # The file of the library that draws charts
 
 FOLDER = Path(__file__).parent
+# The script that keeps a view in the address, and sorts tables
+VIEW = (FOLDER / "view.js").read_text(encoding="utf-8")
 _CHART_GROUPS = {
     "": ["bars"],
     "Response times": ["steps", "percentiles"],
@@ -50,8 +52,8 @@ _BESIDE: dict[Kind, tuple[str, str]] = {
 }
 
 
-def overview_page(tables: Sequence[Table], around: Mapping[str, str]) -> str:
-    """The page that shows servers by workloads; ``around`` has links to other pages, by title."""
+def overview_page(tables: Sequence[Table], home: str | None) -> str:
+    """The page that shows servers by workloads; ``home`` is the address of the site's folder."""
     sections = [column.section for table in tables for column in table.columns]
     others = [column.section for table in tables for column in table.others]
     values = {
@@ -61,24 +63,21 @@ def overview_page(tables: Sequence[Table], around: Mapping[str, str]) -> str:
         "value_text": value_text,
         "head_of": head_of,
     }
-    return _render("overview", sections, values | {"around": around}, [*sections, *others])
+    return _render("overview", sections, values | {"home": home}, [*sections, *others])
 
 
-def workload_pages(
-    sections: Sequence[Section], code: Code, around: Mapping[str, str]
-) -> dict[str, str]:
+def workload_pages(sections: Sequence[Section], code: Code, home: str | None) -> dict[str, str]:
     """The page of each workload, by file name."""
     found: dict[str, list[Section]] = {}
     for section in sections:
         found.setdefault(section.page, []).append(section)
     return {
-        f"{name}.html": _workload_page(own, sections, code, around)
-        for name, own in found.items()
+        f"{name}.html": _workload_page(own, sections, code, home) for name, own in found.items()
     }
 
 
 def _workload_page(
-    sections: Sequence[Section], every: Sequence[Section], code: Code, around: Mapping[str, str]
+    sections: Sequence[Section], every: Sequence[Section], code: Code, home: str | None
 ) -> str:
     specs: dict[str, Any] = {}
     drawn = {}
@@ -90,7 +89,7 @@ def _workload_page(
             drawn[f"{section.name}-{chart.name}"] = name
     values = {
         "sections": sections,
-        "around": around,
+        "home": home,
         "code": code,
         "vega": VEGA,
         "chart_groups": _CHART_GROUPS,
@@ -111,10 +110,7 @@ def _render(
 ) -> str:
     servers = [server for section in sections for server in section.run.servers.values()]
     shared = {
-        "pages": {
-            "Workloads": _titles([one for one in every if one.is_of_all]),
-            "Runs of some servers": _titles([one for one in every if not one.is_of_all]),
-        },
+        "every": every,
         "languages": sorted({server.language for server in servers}),
         "models": _models(servers),
         "colors": MODELS,
@@ -123,13 +119,8 @@ def _render(
         "commit_of": commit_of,
     }
     return pages.render(
-        FOLDER, shared | values, [view()], template=f"{name}.html.jinja", script=f"{name}.js"
+        FOLDER, shared | values, [VIEW], template=f"{name}.html.jinja", script=f"{name}.js"
     )
-
-
-def view() -> str:
-    """The script that keeps a view in the address, and sorts tables."""
-    return (FOLDER / "view.js").read_text(encoding="utf-8")
 
 
 def _titles(sections: Sequence[Section]) -> dict[str, str]:

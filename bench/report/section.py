@@ -4,7 +4,6 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from bench.analysis import words
 from bench.analysis.caveats import caveats
@@ -62,15 +61,6 @@ class Section:
             row.target: row
             for row in self.rows
             if row.level == self.level and row.case == self.case
-        }
-
-    @property
-    def first_values(self) -> dict[str, dict[str, Any]]:
-        """What the page shows of each server first: its figures, and whether it is warned of."""
-        return {
-            one["target"]: one
-            for one in self.values
-            if one["level"] == self.level and one["case"] == self.case
         }
 
     @property

@@ -37,7 +37,7 @@ class _Server:
 
 
 def render(targets: Sequence[Target], found: Sequence[Row], home: str | None = None) -> str:
-    """Render the page for these deployments; ``home`` is the address of the start page."""
+    """Render the page for these deployments; ``home`` is the address of the site's folder."""
     recorded = {name for row in found for name in row.answers}
     servers = _servers([target for target in targets if target.name in recorded])
     every = [name for server in servers for name in server.targets]

@@ -7,7 +7,7 @@ HEADING = "## Run it by itself"
 
 
 def section(text: str, heading: str = HEADING) -> str:
-    """What stands below a heading; nothing if there is none."""
+    """What stands below a heading; nothing without it."""
     return re.split(r"^## ", text.partition(f"{heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
 
 

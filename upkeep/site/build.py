@@ -8,9 +8,9 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from bench.report.code import Code
-from bench.report.folder import BEHAVIOURS, PAGE, replacing, write_results
+from bench.report.folder import PAGE, replacing, write_results
 from bench.report.overview import tables_of
-from bench.report.rendering import FOLDER, head_of, view
+from bench.report.rendering import FOLDER, VIEW, head_of
 from bench.report.section import sections_of
 from conformance import pages
 from conformance.matrix.page import render
@@ -34,7 +34,6 @@ def write_site(folder: Path, repository: str | None = None) -> Path:
         raise UsageError("there is no published result: `just submit RESULT` adds one")
     servers, targets = find_servers(), find_targets(["all"])
     answers = rows(targets)
-    code = Code(folder / "results", repository)
     values = {
         "tables": tables_of(sections),
         "servers": servers,
@@ -44,15 +43,14 @@ def write_site(folder: Path, repository: str | None = None) -> Path:
     }
     files = {
         PAGE: pages.render(
-            _HERE, values, [view()], template="start.html.jinja", script="start.js", base=FOLDER
+            _HERE, values, [VIEW], template="start.html.jinja", script="start.js", base=FOLDER
         ),
-        BEHAVIOURS: render(targets, answers, PAGE),
+        "behaviours.html": render(targets, answers, "."),
     }
     for name, server in servers.items():
         files[f"servers/{name}.html"] = _page(server, values)
     with replacing(folder) as new:
-        around = {"Start page": f"../{PAGE}", "Behaviours": f"../{BEHAVIOURS}"}
-        write_results(sections, new / "results", code, around)
+        write_results(sections, new / "results", Code(folder / "results", repository), "..")
         (new / "servers").mkdir()
         for name, text in files.items():
             (new / name).write_text(text, encoding="utf-8")
@@ -69,6 +67,4 @@ def _page(server: Server, values: dict[str, Any]) -> str:
         "notes": re.split(r"^- ", section(readme, "## What to know"), flags=re.MULTILINE)[1:],
         "html": lambda text: Markup(MarkdownIt().render(text)),  # noqa: S704
     }
-    return pages.render(
-        _HERE, values | own, template="server.html.jinja", script=None, base=FOLDER
-    )
+    return pages.render(_HERE, values | own, template="server.html.jinja", script=None, base=FOLDER)

@@ -62,6 +62,7 @@ function update() {
   find("caveats").replaceChildren(...workload.caveats.map((text) => element("li", text)));
   const shown = rows.filter((row) => !row.hidden);
   for (const head of table.tHead.rows[0].cells) if (head.dataset.figure !== "target") scale(shown, head.dataset.figure);
+  table.classList.toggle("few", shown.length <= 6);
   find("nothing").hidden = shown.length > 0;
   find("count").textContent = `${chosen.length} of ${boxes.length}`;
   const some = chosen.length < boxes.length ? chosen : [];
@@ -80,10 +81,11 @@ function write(cell, name, workload, server) {
     return;
   }
   cell.dataset.value = value;
-  const [, number, rest] = text.match(/: ([\d.,]+)(.*)/);
+  const [number, ...rest] = text.split(": ").at(-1).split(" ");
+  const unit = rest.pop();
+  const shown = [...rest, ...(unit === "ms" ? [unit] : []), ...(server.warned && name !== "memory" ? ["⚠"] : [])];
   cell.querySelector("b").textContent = number;
-  const warned = server.warned && name !== "memory" ? " ⚠ has warnings" : "";
-  cell.querySelector("small").textContent = `${rest.trim()}${warned}`;
+  cell.querySelector("small").textContent = shown.join(" ");
 }
 
 /** Make the bars of a column relative to the longest; that of the baseline may be longer. */
