@@ -25,32 +25,28 @@ _HERE = Path(__file__).parent
 
 
 def write_site(folder: Path, repository: str | None = None) -> Path:
-    """Write the site into a folder; return the path of its start page.
+    """Write the site into a folder, in place of an earlier one; return the path of its start page.
 
     ``repository`` is the address that code is linked at, as :class:`Code` has it.
     """
-    sections = sections_of(all_published())
-    if not sections:
-        raise UsageError("there is no published result: `just submit RESULT` adds one")
-    servers, targets = find_servers(), find_targets(["all"])
-    answers = rows(targets)
-    values = {
-        "tables": tables_of(sections),
-        "servers": servers,
-        "lines": {name: count_lines(server) for name, server in servers.items()},
-        "rows": answers,
-        "head_of": head_of,
-    }
-    files = {
-        PAGE: pages.render(
-            _HERE, values, [VIEW], template="start.html.jinja", script="start.js", base=FOLDER
-        ),
-        "behaviours.html": render(targets, answers, "."),
-    }
-    for name, server in servers.items():
-        files[f"servers/{name}.html"] = _page(server, values)
     with replacing(folder) as new:
+        sections = sections_of(all_published())
+        if not sections:
+            raise UsageError("there is no published result: `just submit RESULT` adds one")
         write_results(sections, new / "results", Code(folder / "results", repository), "..")
+        servers, targets = find_servers(), find_targets(["all"])
+        values = {
+            "tables": tables_of(sections),
+            "servers": servers,
+            "lines": {name: count_lines(server) for name, server in servers.items()},
+            "rows": rows(targets),
+            "head_of": head_of,
+        }
+        files = {f"servers/{name}.html": _page(server, values) for name, server in servers.items()}
+        files[PAGE] = pages.render(
+            _HERE, values, [VIEW], template="start.html.jinja", script="start.js", base=FOLDER
+        )
+        files["behaviours.html"] = render(targets, rows(targets), ".")
         (new / "servers").mkdir()
         for name, text in files.items():
             (new / name).write_text(text, encoding="utf-8")
