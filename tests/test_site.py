@@ -325,6 +325,8 @@ def test_code_is_linked_where_it_is_published(
         done = CliRunner().invoke(main, words)
         assert done.exit_code == 0, done.output
         assert done.stdout.strip() == str(tmp_path / "site" / "index.html")
+    page = (tmp_path / "site" / "servers" / "flask.html").read_text()
+    assert 'href="https://example.org/r/tree/HEAD/python/flask"' in page
     text = (tmp_path / "site" / "results" / "text.html").read_text()
     assert re.search(r'href="https://example.org/r/tree/[0-9a-f]+/python/flask"', text)
     data = re.search(

@@ -41,6 +41,7 @@ def write_site(folder: Path, repository: str | None = None) -> Path:
             "lines": {name: count_lines(server) for name, server in servers.items()},
             "rows": rows(targets),
             "head_of": head_of,
+            "repository": repository,
         }
         files = {f"servers/{name}.html": _page(server, values) for name, server in servers.items()}
         files[PAGE] = pages.render(
