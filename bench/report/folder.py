@@ -54,20 +54,17 @@ def write_results(
         (folder / name).write_text(text, encoding="utf-8")
     (data / VEGA).write_text(vega(), encoding="utf-8")
     for section in sections:
-        _write_data(data / section.name, section.run)
-
-
-def _write_data(path: Path, run: Run) -> None:
-    path.with_suffix(".json").write_text(run.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    path.with_suffix(".csv").write_text(as_csv(run), encoding="utf-8")
+        text = section.run.model_dump_json(indent=1)
+        (data / f"{section.name}.json").write_text(f"{text}\n", encoding="utf-8")
+        (data / f"{section.name}.csv").write_text(as_csv(section.run), encoding="utf-8")
 
 
 def _require_ours(folder: Path) -> None:
-    """Raise if the folder has files that are not of an earlier report or site."""
+    """Raise :class:`UsageError` if the folder has files of others."""
     found = sorted(folder.iterdir()) if folder.exists() else []
     known = _FOLDERS if _is_ours(folder / PAGE) else set()
     if strange := [one for one in found if one.name not in known and not _is_ours(one)]:
-        raise UsageError(f"{strange[0]} is of no earlier report or site: give another folder")
+        raise UsageError(f"{strange[0]} is not of an earlier one: move it, or give another folder")
 
 
 def _is_ours(page: Path) -> bool:
