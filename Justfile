@@ -58,6 +58,11 @@ submit *ARGS: _environment
 figures *ARGS: _environment
     @exec {{ python }} -m upkeep figures "$@"
 
+# Build the site of published results and recorded behaviours: site [DIR]
+[no-exit-message]
+site *ARGS: _environment
+    @exec {{ python }} -m upkeep site "$@"
+
 # List the servers and their deployments
 [no-exit-message]
 list *ARGS: _environment

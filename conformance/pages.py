@@ -8,6 +8,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+GENERATOR = "reference-servers"  # In the head of every page
+
 
 def render(
     folder: Path,
@@ -15,25 +17,30 @@ def render(
     libraries: Sequence[str] = (),
     *,
     template: str = "template.html.jinja",
-    script: str = "page.js",
+    script: str | None = "page.js",
+    base: Path | None = None,
 ) -> str:
     """Render a folder's template with its ``style.css`` and script.
 
-    Besides ``values``, the template gets ``style``, ``scripts`` (``libraries`` first) and
-    ``policy``: the scripts' digests, for a Content-Security-Policy that allows no others.
+    Besides ``values``, the template gets ``generator``, ``style``, ``scripts`` (``libraries``
+    first) and ``policy``: the scripts' digests, for a Content-Security-Policy that allows no
+    others. ``base`` is a folder with templates to import and a style to extend.
     """
+    folders = [base, folder] if base else [folder]
     environment = Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader(folders),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    own = (folder / script).read_text(encoding="utf-8")
-    scripts = [_script(text) for text in [*libraries, own]]
+    own = [(folder / script).read_text(encoding="utf-8")] if script else []
+    scripts = [_script(text) for text in [*libraries, *own]]
+    styles = [(one / "style.css").read_text(encoding="utf-8") for one in folders]
     return environment.get_template(template).render(
         values,
-        style=Markup((folder / "style.css").read_text(encoding="utf-8")),  # noqa: S704
+        generator=GENERATOR,
+        style=Markup("".join(styles)),  # noqa: S704
         scripts=[text for text, _ in scripts],
         policy=" ".join(f"'{digest}'" for _, digest in scripts),
     )

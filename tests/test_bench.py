@@ -25,7 +25,7 @@ from bench.measuring.trial import RunContext
 from bench.records import store
 from bench.records.result import Run
 from bench.records.store import find, read
-from bench.report.cli import main as report
+from bench.report.folder import write_report
 from bench.workloads.workload import Changes, Workload, load_workload
 from conformance.prove import Proof
 from harness.errors import TaskError
@@ -250,9 +250,8 @@ def test_a_quick_bench_of_two_servers(tmp_path: Path, chromium: Browser) -> None
     assert observer < 0.03 * seconds, "measuring costs too much"
     same = CliRunner().invoke(compare, [made.id, made.id])
     assert same.exit_code == 0, same.output
-    shown = CliRunner().invoke(report, [made.id, "--site", str(tmp_path / "report")])
-    assert shown.exit_code == 0, shown.output
-    page = Opened(chromium, Path(shown.stdout.strip()).with_name("mongo-small.html"))
+    shown = write_report([made], tmp_path / "report")
+    page = Opened(chromium, shown.with_name("mongo-small.html"))
     page.draw_all()
     assert set(page.shown("mongo-small")) == {"express/express", "aiohttp/aiohttp"}
     assert page.wrong == []

@@ -39,12 +39,11 @@ def test_the_data_are_files_too(tmp_path: Path) -> None:
     folder = write_report(runs, tmp_path / "report").parent
     data = folder / "data"
     assert {path.name for path in folder.iterdir()} == {
-        *("index.html", "text.html", "search.html", "behaviours.html", "data")
+        *("index.html", "text.html", "search.html", "data")
     }
     assert {path.name for path in data.iterdir()} == {
-        *("text.json", "text.csv", "search.json", "search.csv", "overview.svg", "vega.js")
+        *("text.json", "text.csv", "search.json", "search.csv", "vega.js")
     }
-    assert all(target in (data / "overview.svg").read_text() for target in SERVERS)
     assert read(data / "text.json") == runs[0]
     lines = list(csv.DictReader((data / "text.csv").read_text().splitlines()))
     assert len(lines) == len(runs[0].measurements)
@@ -63,14 +62,14 @@ def _contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
-def test_an_earlier_report_is_replaced_as_a_whole_beside_other_files(
+def test_an_earlier_report_is_replaced_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "guide.md").write_text("mine")
-    (tmp_path / "own.html").write_text("mine")
-    write_report([short("text")], tmp_path)
+    place = tmp_path / "report"
+    place.mkdir()
+    write_report([short("text")], place)
     before = _contents(tmp_path)
-    assert {"text.html", "data/text.json", "guide.md", "own.html"} < set(before)
+    assert {"report/text.html", "report/data/text.json"} < set(before)
 
     def fail(*_: object) -> str:
         raise OSError("no space left")
@@ -78,16 +77,20 @@ def test_an_earlier_report_is_replaced_as_a_whole_beside_other_files(
     with monkeypatch.context() as patched:
         patched.setattr(folder, "as_csv", fail)
         with pytest.raises(OSError, match="no space"):
-            write_report([short("json")], tmp_path)
+            write_report([short("json")], place)
     assert _contents(tmp_path) == before
-    write_report([short("json")], tmp_path)
+    write_report([short("json")], place)
     after = _contents(tmp_path)
-    assert {"json.html", "data/json.json", "guide.md", "own.html"} < set(after)
+    assert {"report/json.html", "report/data/json.json"} < set(after)
     assert not any("text" in name for name in after)
 
 
-@pytest.mark.parametrize("name", ["index.html", "data/photo.png", "behaviours.html"])
-def test_files_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "after"), [("index.html", False), ("data/photo.png", False), ("own.html", True)]
+)
+def test_files_of_others_are_left_alone(tmp_path: Path, name: str, after: bool) -> None:
+    if after:
+        write_report([short()], tmp_path)
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.write_text("mine")
@@ -121,14 +124,11 @@ def test_without_names_it_shows_the_newest_complete_runs(
     assert done.stdout.strip() == str(page)
     assert "run-2" in (page.parent / "text.html").read_text()
     assert len(list((page.parent / "data").glob("*.json"))) == 1
-    site = tmp_path / "other"
-    named = CliRunner().invoke(main, ["run-1", "run-3", "--site", str(site)])
+    named = CliRunner().invoke(main, ["run-1", "run-3"])
     assert named.exit_code == 0, named.output
-    both = (site / "results" / "text.html").read_text()
+    both = (page.parent / "text.html").read_text()
     assert "run-1" in both
     assert "run-3" in both
-    assert 'href="../behaviours.html"' in both
-    assert (site / "behaviours.html").exists()
 
 
 def test_the_overview_compares_servers_of_one_machine() -> None:
@@ -204,7 +204,7 @@ def test_a_wide_interval_is_not_a_tie() -> None:
     assert column.standing("flask/gunicorn") == "noisy"
     assert column.standing("express/express") == "best"
     assert overview_svg(table).count('class="noisy"') == 1
-    assert 'class="share noisy"' in overview_page([table], "behaviours.html")
+    assert 'class="share noisy"' in overview_page([table], None)
 
 
 def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
@@ -215,7 +215,7 @@ def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
     (table,) = tables_of(sections_of([run]))
     (column,) = table.columns
     assert (column.value("express/express"), column.best) == (None, "tornado/tornado")
-    assert "not ranked</a>" in overview_page([table], "behaviours.html")
+    assert "not ranked</a>" in overview_page([table], None)
 
 
 def test_one_repeat_ranks_no_server() -> None:

@@ -11,7 +11,11 @@ from playwright.sync_api import Browser, expect
 
 from bench.records.result import Failure
 from bench.records.warning import Warning
-from bench.report.folder import write_report
+from bench.report.code import Code
+from bench.report.folder import write_report, write_results
+from bench.report.overview import tables_of
+from bench.report.picture import overview_svg
+from bench.report.section import sections_of
 from tests.browser import Opened
 from tests.runs import MACHINE, SERVERS, a_run
 
@@ -304,7 +308,8 @@ def test_no_script_in_a_result_is_run(chromium: Browser, tmp_path: Path) -> None
         server.title = server.folder = server.framework = server.run[0] = NASTY
         server.homepage = "javascript:window.hacked = 1"
     run.servers["flask/gunicorn"].language = run.servers["flask/gunicorn"].model = NASTY
-    folder = write_report([run], tmp_path / "report", code="https://example.org/r").parent
+    folder, sections = tmp_path / "report", sections_of([run])
+    write_results(sections, folder, Code(folder, "https://example.org/r"))
     name = next(path.name for path in folder.glob("*script*.html"))
     opened = Opened(chromium, folder / name)
     opened.draw_all()
@@ -317,4 +322,4 @@ def test_no_script_in_a_result_is_run(chromium: Browser, tmp_path: Path) -> None
     assert all(url.startswith(folder.as_uri()) for url in opened.asked)
     opened.context.close()
     assert {path.parent for path in folder.rglob("*.*")} == {folder, folder / "data"}
-    assert not any("<script" in path.read_text() for path in folder.glob("data/*.svg"))
+    assert "<script" not in overview_svg(tables_of(sections)[0])

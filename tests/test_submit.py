@@ -1,13 +1,17 @@
 """A result is published only if its figures can be believed, and without private names."""
 
+import gzip
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from bench.analysis.figures import rows_of
 from bench.records import store
+from bench.records.histogram import merged
 from bench.records.result import Run
 from bench.records.store import find, read
+from bench.report.values import values_of
 from bench.workloads.load import Load
 from bench.workloads.workload import load_workload
 from harness.paths import ROOT
@@ -155,14 +159,30 @@ def test_a_published_result_is_found_and_read(
     place.parent.mkdir(parents=True)
     place.write_bytes(pack(run))
     assert pack(run) == place.read_bytes()
-    assert read(find("reference/a-cpu-2-cores/text")) == run
-    assert read(find(str(place))) == run
+    found = read(find("reference/a-cpu-2-cores/text"))
+    assert found == read(find(str(place)))
+    assert pack(found) == pack(run)
+    assert rows_of(found) == rows_of(run)
+    assert found.model_copy(update={"measurements": run.measurements}) == run
     assert list(machine_problems(run, "a-cpu-2-cores")) == []
     run.machine.microcode = "0x1"
     assert list(machine_problems(run, "a-cpu-2-cores")) == [], "the other's is not known"
     run.machine.cores = 64
     (problem,) = machine_problems(run, "a-cpu-2-cores")
     assert "another kind of machine: a CPU, 2 cores" in problem.what
+
+
+def test_a_published_result_has_the_response_times_of_all_repeats_once() -> None:
+    run = good()
+    for one in run.measurements:
+        one.output = f'{{"histogram": "{one.histogram}", "rate": 1}}'
+    found = Run.model_validate_json(gzip.decompress(pack(run)))
+    assert {one.output for one in found.measurements} == {'{"histogram": "", "rate": 1}'}
+    assert sum(bool(one.histogram) for one in found.measurements) == len(run.servers)
+    assert values_of(found, rows_of(found)) == values_of(run, rows_of(run))
+    counted = [sum(len(merged([one.histogram])) for one in of.measurements) for of in (run, found)]
+    assert counted[0] == counted[1] > 0
+    assert all(one.histogram for one in run.measurements), "the run itself is left alone"
 
 
 def test_names_of_machines() -> None:

@@ -1,23 +1,30 @@
 """The command line."""
 
 import sys
+from pathlib import Path
 
 import click
 
 from bench.records.store import find, read
+from bench.report.overview import tables_of
+from bench.report.picture import overview_svg
+from bench.report.section import sections_of
 from harness.errors import UsageError
-from harness.paths import ROOT
+from harness.paths import CALLER, ROOT
 from harness.system.files import write_whole
 from harness.task import reports_errors
 from upkeep import submit as checks
 from upkeep import texts as texts
 from upkeep.privacy import Identity, remains, without_identity
-from upkeep.reference import name_of, pack, place_of
+from upkeep.reference import all_published, name_of, pack, place_of
+from upkeep.site.build import write_site
+
+PICTURE = ROOT / "docs" / "overview.svg"  # That README shows
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Publish results, and write their figures into texts."""
+    """Publish results, and write their figures into texts and pages."""
 
 
 @main.command()
@@ -73,7 +80,7 @@ def submit(
 @click.option("--check", "only_check", is_flag=True, help="Only compare; write nothing.")
 @reports_errors
 def figures(only_check: bool) -> None:
-    """Write the figures in README.md and docs/ from the published results.
+    """Write the figures in README.md and docs/, and the picture, from the published results.
 
     A figure stands between <!-- figure: MACHINE/WORKLOAD SERVER LEVEL FIGURE --> and
     <!-- /figure -->; upkeep/markers.py has the options. With --check, exit status 1 if a figure
@@ -83,8 +90,29 @@ def figures(only_check: bool) -> None:
         for path in texts.texts():
             if texts.update(path):
                 click.echo(f"updated {path.relative_to(ROOT)}")
+        first, *_ = tables_of(sections_of(all_published()))
+        write_whole(PICTURE, overview_svg(first))
     wrong = [one for path in texts.texts() for one in texts.check(path, strict=path.parent != ROOT)]
     for one in wrong:
         click.echo(str(one), err=True)
     if wrong:
         sys.exit(1)
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path), metavar="[DIR]", default=ROOT / "_site")
+@click.option(
+    "--code",
+    metavar="URL",
+    help="The repository's address, to link code as URL/tree/COMMIT/PATH instead of in this clone.",
+)
+@reports_errors
+def site(folder: Path, code: str | None) -> None:
+    """Build the site of the published results and the recorded behaviours.
+
+    DIR must be new or empty, or have an earlier site, which is replaced; by default it is _site/.
+    The pages need no network and no server: open the first one, whose path is printed.
+    """
+    if code and not code.startswith("https://"):
+        raise UsageError(f"--code {code}: give an address that starts with https://")
+    click.echo(write_site((CALLER / folder).resolve(), code))

@@ -150,7 +150,7 @@ class Measurement(BaseModel, extra="forbid"):
     rate: float  # `requests` per second
     latency: Latency | None  # None if nothing was requested
     # The response times of `requests` in microseconds: an HdrHistogram (V2, compressed, base64).
-    # Failed requests are not in it.
+    # Failed requests are not in it. In a published result, the first repeat has that of all.
     histogram: str = ""
     errors: Errors
     attempts: int = 0  # Requests begun

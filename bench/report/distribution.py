@@ -11,13 +11,13 @@ NINES = [round(0.1 * at, 1) for at in range(31)]
 
 
 def by_percentile(repeats: Sequence[Measurement], timeout: float) -> dict[str, Any] | None:
-    """The curve over all requests of all repeats; None if a repeat has no histogram.
+    """The curve over all requests of all repeats; None without a histogram.
 
     A failed request counts as longer than any response: percentiles that fall on one are drawn at
     the timeout (in seconds).
     """
     counted = merged(one.histogram for one in repeats)
-    if not len(counted) or not all(one.histogram for one in repeats):
+    if not len(counted):
         return None
     failed = sum(one.errors.total for one in repeats)
     return _curve(NINES, counted.times([1 - 10**-nines for nines in NINES], failed), timeout)

@@ -1,4 +1,4 @@
-"""The overview as an image."""
+"""The overview as an image, for a README."""
 
 import textwrap
 from pathlib import Path

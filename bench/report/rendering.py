@@ -21,12 +21,13 @@ from bench.workloads.load import OPEN
 from conformance import pages
 from harness.servers.manifest import Deployment
 
-GENERATOR = "reference-servers report"  # The pages' `generator`
 VEGA = "vega.js"  # The file of the library that draws charts
 # The concurrency models; each has a colour
 MODELS: tuple[str, ...] = get_args(Deployment.model_fields["model"].annotation)
 
-_HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
+# The script that keeps a view in the address, and sorts tables
+VIEW = (FOLDER / "view.js").read_text(encoding="utf-8")
 _CHART_GROUPS = {
     "": ["bars"],
     "Response times": ["steps", "percentiles"],
@@ -41,8 +42,8 @@ _BESIDE: dict[Kind, str] = {
 }
 
 
-def overview_page(tables: Sequence[Table], behaviours: str) -> str:
-    """The page that shows servers by workloads; ``behaviours`` is the link to their page."""
+def overview_page(tables: Sequence[Table], home: str | None) -> str:
+    """The page that shows servers by workloads; ``home`` is the address of the site's folder."""
     sections = [column.section for table in tables for column in table.columns]
     others = [column.section for table in tables for column in table.others]
     values = {
@@ -50,28 +51,27 @@ def overview_page(tables: Sequence[Table], behaviours: str) -> str:
         "workloads": _titles(sections),
         "share_text": share_text,
         "value_text": value_text,
-        "head_of": _head_of,
+        "head_of": head_of,
     }
-    return _render("overview", sections, values | {"behaviours": behaviours}, [*sections, *others])
+    return _render("overview", sections, values | {"home": home}, [*sections, *others])
 
 
-def workload_pages(sections: Sequence[Section], code: Code, behaviours: str) -> dict[str, str]:
+def workload_pages(sections: Sequence[Section], code: Code, home: str | None) -> dict[str, str]:
     """The page of each workload, by file name."""
     found: dict[str, list[Section]] = {}
     for section in sections:
         found.setdefault(section.page, []).append(section)
     return {
-        f"{name}.html": _workload_page(own, sections, code, behaviours)
-        for name, own in found.items()
+        f"{name}.html": _workload_page(own, sections, code, home) for name, own in found.items()
     }
 
 
 def _workload_page(
-    sections: Sequence[Section], every: Sequence[Section], code: Code, behaviours: str
+    sections: Sequence[Section], every: Sequence[Section], code: Code, home: str | None
 ) -> str:
     values = {
         "sections": sections,
-        "behaviours": behaviours,
+        "home": home,
         "code": code,
         "vega": VEGA,
         "chart_groups": _CHART_GROUPS,
@@ -94,8 +94,7 @@ def _render(
 ) -> str:
     servers = [server for section in sections for server in section.run.servers.values()]
     shared = {
-        "generator": GENERATOR,
-        "pages": {"index": "Overview", **_titles(every)},
+        "every": every,
         "languages": sorted({server.language for server in servers}),
         "models": _models(servers),
         "colors": MODELS,
@@ -103,10 +102,10 @@ def _render(
         "words": words,
         "commit_of": commit_of,
     }
-    names = ["view.js", *(["charts.js"] if name == "workload" else [])]
-    scripts = [(_HERE / one).read_text(encoding="utf-8") for one in names]
+    names = ["charts.js"] if name == "workload" else []
+    scripts = [VIEW, *((FOLDER / one).read_text(encoding="utf-8") for one in names)]
     return pages.render(
-        _HERE, shared | values, scripts, template=f"{name}.html.jinja", script=f"{name}.js"
+        FOLDER, shared | values, scripts, template=f"{name}.html.jinja", script=f"{name}.js"
     )
 
 
@@ -120,8 +119,8 @@ def _models(servers: Iterable[ServerInfo]) -> list[str]:
     return [*(one for one in MODELS if one in found), *sorted(found - set(MODELS))]
 
 
-def _head_of(section: Section) -> str:
-    """What a column of the overview shows."""
+def head_of(section: Section) -> str:
+    """What a column of the overview shows: ``requests/s, 50 connections``."""
     unit = {"rate": "requests/s", "p99": "p99"}[section.ranked.name]
     parts = [unit, section.level_text(section.level)]
     if len(section.run.workload.case) > 1:

@@ -67,12 +67,16 @@ function makeFilters(update) {
 
 /**
  * Let the header buttons sort a table, those without a value last. `valueOf(item, figure)` is the
- * value of a row or a group of rows; `put(items)` puts them into the table in their order.
+ * value of a row or a group of rows; `put(items)` puts them into the table in their order. At
+ * first they are in the order of the address, or else of the header with one. Returns a function
+ * that sorts again, for values that have changed.
  */
 function makeSortable(table, name, items, valueOf, put) {
   const heads = [...table.querySelectorAll("th[aria-sort]")];
+  let again = () => {};
 
   function sort(head, order) {
+    again = () => sort(head, order);
     for (const one of heads) one.ariaSort = one === head ? order : "none";
     const sign = order === "ascending" ? 1 : -1;
     const { figure } = head.dataset;
@@ -95,9 +99,12 @@ function makeSortable(table, name, items, valueOf, put) {
       keep(`${name}.sort`, `${figure} ${order}`);
     });
   }
-  const [figure, order] = view.get(`${name}.sort`)?.split(" ") ?? [];
+  const sorted = heads.find((one) => one.ariaSort !== "none");
+  const initial = sorted && [sorted.dataset.figure, sorted.ariaSort];
+  const [figure, order] = view.get(`${name}.sort`)?.split(" ") ?? initial ?? [];
   const head = heads.find((one) => one.dataset.figure === figure);
   if (head && ["ascending", "descending"].includes(order)) sort(head, order);
+  return () => again();
 }
 
 linkView();

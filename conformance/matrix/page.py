@@ -36,12 +36,13 @@ class _Server:
         return [f"{self.name}/{deployment}" for deployment in self.deployments]
 
 
-def render(targets: Sequence[Target], found: Sequence[Row]) -> str:
-    """Render the page for these deployments."""
+def render(targets: Sequence[Target], found: Sequence[Row], home: str | None = None) -> str:
+    """Render the page for these deployments; ``home`` is the address of the site's folder."""
     recorded = {name for row in found for name in row.answers}
     servers = _servers([target for target in targets if target.name in recorded])
     every = [name for server in servers for name in server.targets]
     values = {
+        "home": home,
         "servers": servers,
         "every": every,
         "without": [target.name for target in targets if target.name not in recorded],

@@ -6,14 +6,16 @@ from collections.abc import Collection
 HEADING = "## Run it by itself"
 
 
+def section(text: str, heading: str = HEADING) -> str:
+    """What stands below a heading; nothing without it."""
+    return re.split(r"^## ", text.partition(f"{heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+
+
 def blocks(text: str) -> list[list[str]]:
-    """The section's commands, one list per code block: install, run, test, others."""
-    if f"{HEADING}\n" not in text:
-        return []
-    section = re.split(r"^## ", text.split(f"{HEADING}\n")[1], maxsplit=1, flags=re.MULTILINE)[0]
+    """The commands to run it by itself, one list per code block: install, run, test, others."""
     return [
         [re.sub(r"\s+# .*", "", line) for line in block.splitlines() if line]
-        for block in re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+        for block in re.findall(r"^```sh\n(.*?)^```$", section(text), re.MULTILINE | re.DOTALL)
     ]
 
 

@@ -1,0 +1,333 @@
+"""The site of the published results, and what of it is in the repository."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from click.testing import CliRunner
+from markupsafe import escape
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from bench.records.store import read
+from bench.report.overview import tables_of
+from bench.report.picture import overview_svg
+from bench.report.section import Section, sections_of
+from conformance import records
+from harness.paths import ROOT
+from harness.servers.catalog import find_servers
+from harness.servers.source import count_lines, source_files
+from spec.behaviours import questions
+from tests.browser import Opened
+from upkeep import reference
+from upkeep.cli import PICTURE, main
+from upkeep.reference import REFERENCE, all_published
+from upkeep.site.build import write_site
+
+pytestmark = pytest.mark.timeout(300)
+
+PHONE, DESKTOP = 360, 1200
+WORKLOADS = sorted({path.name.removesuffix(".json.gz") for path in REFERENCE.glob("*/*.json.gz")})
+PAGES = [
+    *("index.html", "behaviours.html", "results/index.html"),
+    *(f"results/{name}.html" for name in WORKLOADS),
+    *(f"servers/{name}.html" for name in find_servers()),
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_site(tmp_path_factory.mktemp("site") / "site").parent
+
+
+@pytest.fixture(scope="module")
+def sections() -> list[Section]:
+    return sections_of(all_published())
+
+
+Show = Callable[..., Page]
+
+
+@pytest.fixture
+def show(chromium: Browser, site: Path) -> Iterator[Show]:
+    """Opens the start page, on which there are no errors, and no requests but for the site."""
+    opened: list[Opened] = []
+
+    def start(width: int = DESKTOP, scheme: str = "light") -> Page:
+        opened.append(Opened(chromium, site / "index.html", width=width, scheme=scheme))
+        return opened[-1].page
+
+    yield start
+    for one in opened:
+        one.context.close()
+        assert one.wrong == []
+        assert all(url.startswith(site.as_uri()) for url in one.asked)
+
+
+def row(page: Page, server: str) -> Locator:
+    return page.locator(f"#compared tr[data-server='{server}'][data-default]")
+
+
+def width(found: Locator, figure: str) -> float:
+    bar = found.locator(f"[data-figure={figure}] .bar")
+    return float(bar.evaluate("node => node.getBoundingClientRect().width"))
+
+
+@pytest.mark.quick
+def test_the_checkout_is_small() -> None:
+    assert sum(path.stat().st_size for path in source_files(ROOT)) < 8_000_000
+    assert "/_site/" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+@pytest.mark.quick
+def test_the_picture_shows_the_published_results(sections: list[Section]) -> None:
+    """Its texts do; how wide they are depends on the machine's fonts."""
+    drawn = overview_svg(tables_of(sections)[0])
+    texts = [re.findall("<text.*?</text>", svg) for svg in (drawn, PICTURE.read_text())]
+    labels = [sorted(re.sub("<.*?>", "", text) for text in some) for some in texts]
+    assert len(labels[0]) > 100
+    assert labels[0] == labels[1], "run `just figures`"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["mine"], "guide.md is not of an earlier one: move it, or give another folder"),
+        (["mine/guide.md"], "guide.md: Not a directory"),
+        (["new", "--code", "example.org"], "give an address that starts with https://"),
+        (["new"], "there is no published result"),
+    ],
+)
+def test_errors_are_clear(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reference, "REFERENCE", tmp_path / "nothing")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "guide.md").write_text("mine")
+    done = CliRunner().invoke(main, ["site", str(tmp_path / words[0]), *words[1:]])
+    assert done.exit_code == 2
+    assert message in done.output
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    assert (tmp_path / "mine" / "guide.md").read_text() == "mine"
+
+
+def test_every_published_result_is_shown(site: Path) -> None:
+    published = {run.id: run for run in all_published()}
+    shown = [read(path) for path in (site / "results" / "data").glob("*.json")]
+    assert {run.id: run for run in shown} == published
+    assert len(shown) == len(list(REFERENCE.glob("*/*.json.gz")))
+    assert {str(path.relative_to(site)) for path in site.rglob("*.html")} == set(PAGES)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_opens_without_a_network(chromium: Browser, site: Path, name: str) -> None:
+    """On a phone, and then on a desktop."""
+    opened = Opened(chromium, site / name, width=PHONE)
+    opened.draw_all()
+    assert opened.page.evaluate("document.documentElement.scrollWidth") == PHONE
+    opened.page.set_viewport_size({"width": DESKTOP, "height": 900})
+    opened.draw_all()
+    assert opened.page.evaluate("document.documentElement.scrollWidth") >= DESKTOP
+    assert opened.wrong == []
+    assert all(url.startswith(site.as_uri()) for url in opened.asked)
+    opened.context.close()
+
+
+def test_every_link_leads_to_its_target(site: Path) -> None:
+    """Those to the code lead out of the site, and have tests of their own."""
+    anchors = {
+        path: set(re.findall(r' id="([^"]+)"', path.read_text())) for path in site.rglob("*.html")
+    }
+    checked = 0
+    for path in anchors:
+        for link in re.findall(r'<a [^>]*?href="([^"]*)"', path.read_text()):
+            url = urlsplit(link.replace("&amp;", "&"))
+            target = (path.parent / unquote(url.path)).resolve() if url.path else path
+            if url.scheme or not target.is_relative_to(site):
+                assert url.scheme in ("", "https", "http"), link
+                continue
+            assert target.exists(), f"{path.name}: {link}"
+            if url.fragment and "=" not in url.fragment:
+                assert unquote(url.fragment) in anchors[target], f"{path.name}: {link}"
+            checked += 1
+    assert checked > 1000
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_the_comparison_is_seen_first(show: Show, size: int) -> None:
+    page = show(size)
+    first = page.locator("#compared tbody tr:visible").first
+    expect(first.locator("[data-figure=lines]")).to_be_in_viewport()
+    expect(page.get_by_role("combobox", name="Workload")).to_be_in_viewport()
+    above = page.locator("body a").evaluate_all(
+        "all => all.filter(a => a.compareDocumentPosition(document.getElementById('compared'))"
+        " & Node.DOCUMENT_POSITION_FOLLOWING).length"
+    )
+    assert above < 5
+    servers = page.locator("#compared tbody tr:visible").count()
+    assert servers == len(find_servers())
+
+
+def test_its_figures_are_those_of_the_results(show: Show, sections: list[Section]) -> None:
+    page = show()
+    for section in sections:
+        page.get_by_role("combobox", name="Workload").select_option(section.name)
+        page.get_by_role("checkbox", name="Every deployment").check()
+        for target, of in section.first_rows.items():
+            cell = page.locator(f"#compared tr[data-target='{target}'] [data-figure=cpu]")
+            value = cell.get_attribute("data-value")
+            assert (float(value) if value else None) == of.value("cpu"), section.name
+        expect(page.locator("#caveats li")).to_have_count(len(section.caveats))
+        expect(page.locator("#page")).to_have_attribute("href", re.compile(f"#{section.name}$"))
+
+
+def test_it_counts_lines_and_risky_answers(show: Show) -> None:
+    page = show()
+    for name, server in find_servers().items():
+        default = server.manifest.deployment[0].name
+        answers = records.read(server)[default].answers
+        risky = [
+            id for id, one in answers.items() if questions()[id].answers[one].rating == "risky"
+        ]
+        cell = row(page, name).locator("[data-figure=risky]")
+        assert cell.get_attribute("data-value") == str(len(risky))
+        expect(cell).to_contain_text(f"of {len(answers)}")
+        lines = row(page, name).locator("[data-figure=lines]")
+        expect(lines).to_have_text(re.compile(f"^{count_lines(server)}"))
+
+
+def test_it_works_with_the_keyboard_only(show: Show) -> None:
+    page = show()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the comparison")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    workload = page.get_by_role("combobox", name="Workload")
+    expect(workload).to_be_focused()
+    page.keyboard.type("Text")
+    expect(workload).to_have_value("text")
+    expect(row(page, "nginx").locator("[data-figure=ranked]")).to_have_attribute(
+        "data-value", re.compile(r"\d")
+    )
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    expect(page.locator("tr[data-target='aiohttp/gunicorn']")).to_be_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    box = page.get_by_role("checkbox", name="nginx")
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if box.evaluate("node => node === document.activeElement"):
+            break
+    assert box.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
+    page.keyboard.press("Space")
+    expect(row(page, "nginx")).to_be_hidden()
+    expect(page.get_by_role("status")).to_have_text(
+        f"{len(find_servers()) - 1} of {len(find_servers())}"
+    )
+    head = page.get_by_role("button", name="Lines of code")
+    head.focus()
+    page.keyboard.press("Enter")
+    names = page.locator("#compared tbody tr:visible").evaluate_all(
+        "all => all.map(one => Number(one.querySelector('[data-figure=lines]').dataset.value))"
+    )
+    assert names == sorted(names)
+    page.reload()
+    expect(workload).to_have_value("text")
+    expect(row(page, "nginx")).to_be_hidden()
+    expect(head.locator("..")).to_have_attribute("aria-sort", "ascending")
+
+
+def test_the_baseline_does_not_squeeze_the_others(show: Show) -> None:
+    """nginx serves several times as much as the fastest framework."""
+    page = show()
+    page.get_by_role("combobox", name="Workload").select_option("text")
+    expect(row(page, "nginx").locator("[data-figure=ranked]")).to_have_class("beyond")
+    cell = row(page, "express").locator("[data-figure=ranked]")
+    before = width(row(page, "express"), "ranked")
+    assert before > 0.5 * float(cell.evaluate("node => node.clientWidth"))
+    page.get_by_text(re.compile(r"^Servers")).click()
+    page.get_by_role("checkbox", name="nginx").uncheck()
+    assert width(row(page, "express"), "ranked") == pytest.approx(before, rel=0.05)
+    page.get_by_role("button", name="None").click()
+    expect(page.get_by_text("No server is chosen.")).to_be_visible()
+    page.get_by_role("checkbox", name="express").check()
+    page.get_by_role("checkbox", name="django").check()
+    expect(row(page, "django").locator(".groups")).to_be_visible()
+    page.get_by_role("link", name="Compare the answers of these servers").click()
+    assert page.url.endswith("behaviours.html#server=express&server=django") or page.url.endswith(
+        "behaviours.html#server=django&server=express"
+    )
+    expect(page.locator("thead [data-server=express]").first).to_be_visible()
+    expect(page.locator("thead [data-server=flask]").first).to_be_hidden()
+    page.get_by_role("link", name="Start page").click()
+    expect(page.locator("#compared")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_it_is_accessible(show: Show, scheme: str, size: int) -> None:
+    page = show(size, scheme)
+    page.get_by_text(re.compile(r"^Servers")).click()
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    row(page, "flask").get_by_role("link", name="flask").click()
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_without_scripts_it_leads_on(chromium: Browser, site: Path) -> None:
+    context = chromium.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto((site / "index.html").as_uri())
+    expect(page.locator("noscript p")).to_be_visible()
+    page.get_by_role("link", name="aiohttp").first.click()
+    expect(page.get_by_role("heading", name="aiohttp")).to_be_visible()
+    context.close()
+
+
+def test_each_server_has_a_page_with_what_to_do(site: Path) -> None:
+    """Each risky answer stands there, below the advice of the server's README."""
+    for name, server in find_servers().items():
+        text = (site / "servers" / f"{name}.html").read_text()
+        assert f"./just new {name} ../my-service" in text
+        assert f"<dd>{count_lines(server)}, " in text
+        risks = re.findall(r'<div class="risk">(.*?)</div>', text, re.DOTALL)
+        for record in records.read(server).values():
+            for id, answer in record.answers.items():
+                rated = questions()[id].answers[answer]
+                if rated.rating == "risky":
+                    own = [one for one in risks if f"<code>{id}</code>" in one]
+                    assert any(f"<strong>{escape(answer)}</strong>" in one for one in own), (
+                        name,
+                        id,
+                    )
+
+
+def test_code_is_linked_where_it_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier site is replaced."""
+    monkeypatch.setattr(reference, "REFERENCE", tmp_path / "some")
+    one = next(REFERENCE.glob("*/text.json.gz"))
+    place = tmp_path / "some" / "machine" / one.name
+    place.parent.mkdir(parents=True)
+    place.write_bytes(one.read_bytes())
+    words = ["site", str(tmp_path / "site"), "--code", "https://example.org/r"]
+    for _ in range(2):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 0, done.output
+        assert done.stdout.strip() == str(tmp_path / "site" / "index.html")
+    page = (tmp_path / "site" / "servers" / "flask.html").read_text()
+    assert 'href="https://example.org/r/tree/HEAD/python/flask"' in page
+    text = (tmp_path / "site" / "results" / "text.html").read_text()
+    assert re.search(r'href="https://example.org/r/tree/[0-9a-f]+/python/flask"', text)
+    data = re.search(
+        r'id="data">(.*?)</script>', (tmp_path / "site" / "index.html").read_text(), re.S
+    )
+    assert data
+    assert list(json.loads(data[1])) == ["text"]
