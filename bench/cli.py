@@ -74,7 +74,8 @@ _SILENCE = 60.0  # Seconds between lines of progress without a terminal
     metavar="URL",
     help="Measure the server that you run at http://HOST:PORT, and that NAME describes.",
 )
-@click.option("--resume", metavar="ID", help="Resume a run.")
+@click.option("--resume", metavar="ID", help="Resume a run ('last': the latest unfinished one).")
+@click.option("--json", "to_json", is_flag=True, help="Print the result as JSON.")
 @reports_errors
 def main(
     workload: str | None,
@@ -88,6 +89,7 @@ def main(
     workers: str | None,
     address: str | None,
     resume: str | None,
+    to_json: bool,
     **numbers: str | float | None,
 ) -> None:
     """Measure servers under a WORKLOAD, once they have passed conformance.
@@ -147,7 +149,10 @@ def main(
             if run.measurements:
                 _show(run)
             raise
-    _show(run)
+    if to_json:
+        click.echo(run.model_dump_json(indent=1))
+    else:
+        _show(run)
     say(f"\n{path_of(run)}")
     if not run.complete:
         say(f"not complete: `./just bench --resume {run.id}` tries trials without a figure again")

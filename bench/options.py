@@ -4,7 +4,7 @@ from pydantic import ValidationError
 
 from bench.measuring.runner import require_unchanged
 from bench.records.result import Run
-from bench.records.store import find, read
+from bench.records.store import RESULTS, find, read, readable
 from bench.workloads.workload import Case, Changes, Workload, load_workload
 from harness.errors import UsageError, describe
 from harness.servers.catalog import Target, find_targets
@@ -52,8 +52,15 @@ def workload_of(name: str, changes: Changes, cases: tuple[str, ...], *, quick: b
 
 
 def resumed(name: str) -> tuple[Run, list[Target]]:
-    """The run to go on with, and its servers as they are now."""
-    run = read(find(name))
+    """The run to go on with, ``last`` or by its id, and its servers as they are now."""
+    if name == "last":
+        newest = sorted(RESULTS.glob("*.json"), key=lambda path: -path.stat().st_mtime)
+        found = next((run for run in readable(newest) if not run.complete), None)
+        if found is None:
+            raise UsageError("results/ has no unfinished run")
+        run = found
+    else:
+        run = read(find(name))
     if run.complete:
         raise UsageError(f"{run.id} is already finished")
     targets = find_targets(tuple(run.servers))

@@ -278,7 +278,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     stopped = read(new[0])
     assert not stopped.complete
     assert 0 < len(stopped.measurements) < 4
-    assert run("bench", "--resume", stopped.id, timeout=300).returncode == 0
+    assert run("bench", "--resume", "last", timeout=300).returncode == 0
     ended = read(find(stopped.id))
     assert ended.complete
     assert ended.measurements[: len(stopped.measurements)] == stopped.measurements
@@ -300,7 +300,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
         (("text", "--case", "WORKERS", "tornado"), "--case: 'WORKERS' is not of the form"),
         (("text", "--case", "WORKERS=x", "tornado"), "--case: settings.WORKERS"),
         (("--cpus", "load=x", "text", "tornado"), "--cpus: 'x' is not a list of cores"),
-        (("--resume", "ID", "--levels", "3"), "a run is resumed with its own numbers"),
+        (("--resume", "last", "--levels", "3"), "a run is resumed with its own numbers"),
         (("--resume", "nothing"), "there is no result 'nothing'"),
     ],
 )

@@ -1,5 +1,6 @@
 """What ``just compare`` says of two results."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -92,6 +93,9 @@ def test_a_p99_over_the_timeout_is_worse(compared: Callable[..., Result], after:
     done = compared(SLOW)
     assert done.exit_code == 1
     assert "over the timeout" in done.stdout
+    found = json.loads(compared(SLOW, "--json").stdout)["changes"]
+    (p99,) = (one for one in found if one["figure"] == "p99")
+    assert (p99["verdict"], set(p99["after"])) == ("worse", {None})
 
 
 def test_intervals_are_adjusted_for_how_many_are_shown(before: Run, after: Run) -> None:

@@ -1,9 +1,10 @@
 """``./just compare A B``: the differences between two results."""
 
+import json
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import click
 import numpy as np
@@ -178,8 +179,11 @@ def gone(before: Run, after: Run, names: Sequence[str] = ()) -> list[str]:
     help="Ignore changes of less than this many percent.",
 )
 @click.option("--anyway", is_flag=True, help="Compare runs that are not alike.")
+@click.option("--json", "to_json", is_flag=True, help="Print JSON.")
 @reports_errors
-def main(before: str, after: str, names: tuple[str, ...], least: float, anyway: bool) -> None:
+def main(
+    before: str, after: str, names: tuple[str, ...], least: float, anyway: bool, to_json: bool
+) -> None:
     """Show what changed from result BEFORE to result AFTER (files, or ids in results/).
 
     The ratios' intervals include the noise within and between the repeats of each run. They cannot
@@ -198,10 +202,22 @@ def main(before: str, after: str, names: tuple[str, ...], least: float, anyway: 
     found, lost = changes(one, other, wanted, least / 100), gone(one, other, wanted)
     if not found and not lost:
         raise UsageError("these results have no server, case and level in common")
-    _show(found, other.workload.load)
-    for text in lost:
-        result.print(Text(f"GONE  {text}", style="red"), soft_wrap=True)
+    if to_json:
+        click.echo(json.dumps({"changes": [_json(one) for one in found], "gone": lost}, indent=2))
+    else:
+        _show(found, other.workload.load)
+        for text in lost:
+            result.print(Text(f"GONE  {text}", style="red"), soft_wrap=True)
     sys.exit(1 if lost or any(change.verdict == "worse" for change in found) else 0)
+
+
+def _json(change: Change) -> dict[str, object]:
+    """Infinite values as null, which JSON has no number for."""
+
+    def finite(values: tuple[float, ...]) -> list[float | None]:
+        return [value if math.isfinite(value) else None for value in values]
+
+    return asdict(change) | {"before": finite(change.before), "after": finite(change.after)}
 
 
 def _wanted(before: Run, after: Run, names: Sequence[str]) -> list[str]:
