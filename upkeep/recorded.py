@@ -29,14 +29,14 @@ from spec.behaviours import Layer, questions
 
 
 def deployments_table(_: str) -> str:
-    """Each server's lines, deployments and drivers, for README.md."""
+    """Each server's lines, deployments and drivers."""
     rows = []
     for server in find_servers().values():
         manifest = server.manifest
         only = f": only {', '.join(manifest.parts)}" if manifest.parts else ""
         names = ", ".join(f"`{one.name}`" for one in manifest.deployment)
         drivers = [manifest.mongodb or "", manifest.sql or ""]
-        rows.append([_link(server, "") + only, str(count_lines(server)), names, *drivers])
+        rows.append([_link(server) + only, str(count_lines(server)), names, *drivers])
     return table(["Server", "Lines", "Deployments, the default first", "MongoDB", "SQL"], rows)
 
 
