@@ -88,7 +88,7 @@ def examples(url: str, parts: Collection[spec.Part] | None = None) -> list[str]:
 def list_(as_json: bool) -> None:
     """List the servers and their deployments.
 
-    Lines are non-blank lines of code and configuration, without tests and lock files.
+    Lines are non-blank lines of a copy's code and configuration, without tests and lock files.
     """
     servers = find_servers().values()
     if as_json:

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from harness.copies.readme import HEADING, blocks
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT
 from harness.servers.catalog import Server, find_servers, find_target
-from harness.servers.source import source_files
+from harness.servers.source import count_lines, source_files
 
 SERVERS = list(find_servers().values())
 CONTRACT = {
@@ -67,6 +68,16 @@ def test_a_copy_has_no_deployment_of_published_benchmarks_alone(tmp_path: Path) 
     text = (tmp_path / "README.md").read_text()
     assert not re.search("only here|`uwsgi`|`ipv6`", text)
     assert "`responses-to-broken-body`" in text
+
+
+def test_lines_are_those_of_a_copy() -> None:
+    flask = server_of("flask")
+    all_copied = flask.manifest.model_copy(update={"deployment": flask.manifest.deployment[:1]})
+    left_out = [flask.folder / file for one in flask.manifest.deployment for file in one.files]
+    text = "".join(file.read_text() for file in left_out if file.parent.name != "tests")
+    lines = sum(bool(line.strip()) for line in text.splitlines())
+    assert lines > 0
+    assert count_lines(replace(flask, manifest=all_copied)) == count_lines(flask) + lines
 
 
 @each_server

@@ -15,7 +15,7 @@ from harness.copies.naming import check_name, rename
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT
 from harness.servers.catalog import NAME, Server
-from harness.servers.source import source_files
+from harness.servers.source import copied_files, source_files
 
 # Files that copies get besides the fixtures and the server's own files
 TEMPLATE = Path(__file__).parent / "template"
@@ -95,7 +95,5 @@ def _files(server: Server) -> Iterator[tuple[Path, Path]]:
     if has_databases:
         for source in source_files(TEMPLATE):
             yield source, source.relative_to(TEMPLATE)
-    left_out = {Path(file) for one in server.manifest.deployment for file in one.files}
-    for source in source_files(server.folder):
-        if (place := source.relative_to(server.folder)) not in left_out:
-            yield source, place
+    for source in copied_files(server):
+        yield source, source.relative_to(server.folder)

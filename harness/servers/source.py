@@ -54,11 +54,17 @@ def _walk(folder: Path) -> Iterator[Path]:
             yield path
 
 
+def copied_files(server: Server) -> list[Path]:
+    """The server's source files without those that copies leave out."""
+    left_out = {server.folder / file for one in server.manifest.deployment for file in one.files}
+    return [path for path in source_files(server.folder) if path not in left_out]
+
+
 def count_lines(server: Server) -> int:
-    """Non-blank lines of code and configuration, without tests, locks and packaging."""
+    """Non-blank lines of a copy's code and configuration, without tests, locks and packaging."""
     contents = [
         path.read_bytes()
-        for path in source_files(server.folder)
+        for path in copied_files(server)
         if _is_code(path.relative_to(server.folder))
     ]
     return sum(
