@@ -2,7 +2,6 @@ from collections.abc import AsyncIterator
 
 import asyncpg
 from aiohttp import ClientSession, TCPConnector, web
-from asyncpg.exceptions import InternalClientError
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
@@ -48,5 +47,5 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, object]]:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
     # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
-    except (OSError, InternalClientError, *UNAVAILABLE) as error:
+    except (OSError, asyncpg.exceptions.InternalClientError, *UNAVAILABLE) as error:
         raise asyncpg.PostgresConnectionError(repr(error)) from error

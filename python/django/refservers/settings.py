@@ -1,18 +1,8 @@
-from environs import Env, ValidationError, validate
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
+from environs import Env, validate
 
 positive = validate.Range(min=1)
 mongodb = validate.Regexp(r"mongodb(\+srv)?://")
 http = validate.URL(schemes={"http", "https"}, require_tld=False)
-
-
-def postgresql(url: str) -> None:
-    try:
-        conninfo_to_dict(url)
-    except ProgrammingError:  # whose message may hold the password
-        raise ValidationError("Not a valid connection string.") from None
-
 
 env = Env(eager=False)
 env.read_env(".env", recurse=False)
@@ -22,9 +12,7 @@ WORKERS = env.int("WORKERS", 1, validate=positive)
 THREADS = env.int("THREADS", 50, validate=positive)
 MONGODB_URL = env.str("MONGODB_URL", "mongodb://127.0.0.1:27017/refservers", validate=mongodb)
 MONGODB_POOL_SIZE = env.int("MONGODB_POOL_SIZE", 32, validate=positive)
-DATABASE_URL = env.str(
-    "DATABASE_URL", "postgresql://refservers@127.0.0.1:5432/refservers", validate=postgresql
-)
+database = env.dj_db_url("DATABASE_URL", "postgresql://refservers@127.0.0.1:5432/refservers")
 DATABASE_POOL_SIZE = env.int("DATABASE_POOL_SIZE", 10, validate=positive)
 MEDIA_ROOT = env.path("FILES_DIR", validate=validate.Predicate("is_dir"))
 SLOW_API_URL = env.str("SLOW_API_URL", validate=http)
@@ -42,15 +30,13 @@ APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20
 TIME_ZONE = "UTC"
 
-conninfo = conninfo_to_dict(DATABASE_URL)
 timeouts = {"connect_timeout": 3, "options": "-c statement_timeout=4000"}
 pool = {"min_size": 0, "max_size": DATABASE_POOL_SIZE, "timeout": 3, "reconnect_timeout": 3}
 DATABASES = {
     "default": {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": conninfo.get("dbname", ""),
+        **database,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {**timeouts, **conninfo, "pool": pool},
+        "OPTIONS": {**timeouts, **database.get("OPTIONS", {}), "pool": pool},
     }
 }
 

@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 import asyncpg
 from aiohttp import ClientSession, TCPConnector
-from asyncpg.exceptions import InternalClientError
 from fastapi import Depends, FastAPI, Request
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
@@ -54,5 +53,5 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, Any]]:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
     # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
-    except (OSError, InternalClientError, *UNAVAILABLE) as error:
+    except (OSError, asyncpg.exceptions.InternalClientError, *UNAVAILABLE) as error:
         raise asyncpg.PostgresConnectionError(repr(error)) from error

@@ -1,3 +1,4 @@
+import socket
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
@@ -21,6 +22,13 @@ def client() -> Iterator[TestClient]:
 @pytest.fixture(scope="session")
 def httpserver_listen_address() -> tuple[str, int]:
     return "127.0.0.1", 0
+
+
+@pytest.fixture
+def unused_tcp_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from bson import ObjectId
 from pymongo.database import Database
 
 UVICORN = [sys.executable, "-m", "app.main"]
-GUNICORN = [sys.executable, "-m", "gunicorn"]
 
 
 class Server(NamedTuple):
@@ -34,13 +33,6 @@ class Server(NamedTuple):
             return response.status, response.read()
         finally:
             connection.close()
-
-
-@pytest.fixture
-def unused_tcp_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -70,9 +62,8 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     raise TimeoutError
 
 
-@pytest.mark.parametrize("command", [UVICORN, GUNICORN], ids=["uvicorn", "gunicorn"])
-def test_sigterm(command: list[str], unused_tcp_port: int, tmp_path: Path) -> None:
-    with serve(command, unused_tcp_port, tmp_path) as server, ThreadPoolExecutor() as executor:
+def finishes_on_sigterm(server: Server) -> None:
+    with ThreadPoolExecutor() as executor:
         assert server.send("GET", "/json") == (200, b'{"message":"Hello, World!"}')
         answer = executor.submit(server.send, "GET", "/sleep?ms=1500")
         time.sleep(0.7)
@@ -80,6 +71,11 @@ def test_sigterm(command: list[str], unused_tcp_port: int, tmp_path: Path) -> No
         assert answer.result() == (200, b'{"slept_ms":1500}')
         # Uvicorn raises the signal again at the end.
         assert server.process.wait(15) in (0, -signal.SIGTERM)
+
+
+def test_sigterm(unused_tcp_port: int, tmp_path: Path) -> None:
+    with serve(UVICORN, unused_tcp_port, tmp_path) as server:
+        finishes_on_sigterm(server)
 
 
 def test_bad_settings() -> None:

@@ -45,8 +45,5 @@ def mongodb() -> Database[dict[str, Any]]:
 
 
 def postgresql() -> AbstractContextManager[psycopg.Connection[DictRow]]:
-    if not current_app.config["SQL_POOL"]:
-        url = current_app.config["DATABASE_URL"]
-        return psycopg.connect(url, autocommit=True, row_factory=dict_row, **TIMEOUTS)
     pool: ConnectionPool[psycopg.Connection[DictRow]] = current_app.extensions["psycopg_pool"]
     return pool.connection()

@@ -13,7 +13,7 @@ def create_app(**config: Any) -> Flask:
     logging.getLogger("werkzeug").setLevel("WARNING")  # its access log is of level INFO
     app = Flask(__name__)
     app.config.from_object(settings)
-    app.config.from_mapping({"MAX_CONTENT_LENGTH": 2**20, "SQL_POOL": True} | config)
+    app.config.from_mapping(MAX_CONTENT_LENGTH=2**20, **config)
     app.json = OrjsonProvider(app)
     databases.init_app(app)
     app.register_error_handler(Exception, problems.answer)

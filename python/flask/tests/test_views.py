@@ -120,9 +120,8 @@ def test_too_large_note(client: FlaskClient) -> None:
     assert response.status_code == 413
 
 
-@pytest.mark.parametrize("sql_pool", [True, False])
-def test_agents(sql_pool: bool) -> None:
-    response = create_app(SQL_POOL=sql_pool).test_client().get("/agents")
+def test_agents(client: FlaskClient) -> None:
+    response = client.get("/agents")
     assert response.status_code == 200
     agents = json.loads(response.text)
     assert len(agents) == 50
@@ -254,14 +253,10 @@ def test_missing_file_of_our_own(client: FlaskClient, monkeypatch: pytest.Monkey
     assert_problem(client.get("/files/a"), 500, "Internal Server Error")
 
 
-@pytest.mark.parametrize("sql_pool", [True, False])
-def test_databases_are_away(
-    unused_port: int, caplog: pytest.LogCaptureFixture, sql_pool: bool
-) -> None:
+def test_databases_are_away(unused_port: int, caplog: pytest.LogCaptureFixture) -> None:
     app = create_app(
         MONGODB_URL=f"mongodb://127.0.0.1:{unused_port}",
         DATABASE_URL=f"postgresql://me:secret@127.0.0.1:{unused_port}/refservers",
-        SQL_POOL=sql_pool,
     )
     targets = ["/mongo", f"/notes/{ObjectId()}", "/gridfs/a%0Ab", "/agents"]
     start = time.monotonic()

@@ -3,7 +3,6 @@ from contextlib import asynccontextmanager, closing
 from typing import Any
 
 import asyncpg
-from asyncpg.exceptions import InternalClientError
 from motor.motor_tornado import MotorClient
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
 from tornado.curl_httpclient import CurlAsyncHTTPClient
@@ -39,5 +38,5 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, object]]:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
     # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
-    except (OSError, InternalClientError, *UNAVAILABLE) as error:
+    except (OSError, asyncpg.exceptions.InternalClientError, *UNAVAILABLE) as error:
         raise asyncpg.PostgresConnectionError(repr(error)) from error

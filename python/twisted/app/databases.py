@@ -3,7 +3,6 @@ from collections.abc import Awaitable
 from typing import Any, NoReturn
 
 import asyncpg
-from asyncpg.exceptions import InternalClientError
 from pymongo import AsyncMongoClient
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
 from twisted.internet.defer import CancelledError, Deferred
@@ -43,5 +42,5 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, Any]]:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
     # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
-    except (OSError, InternalClientError, *UNAVAILABLE) as error:
+    except (OSError, asyncpg.exceptions.InternalClientError, *UNAVAILABLE) as error:
         raise asyncpg.PostgresConnectionError(repr(error)) from error
