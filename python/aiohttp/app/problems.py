@@ -13,7 +13,6 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         return await handler(request)
     except web.HTTPException as error:
         problem, cause = error, error.__cause__
-    # The request is wrong, or was cut off.
     except (ValidationError, web.RequestPayloadError, ConnectionResetError) as error:
         problem, cause = web.HTTPBadRequest(), error
     except AWAY as error:

@@ -1,10 +1,8 @@
 from pydantic import DirectoryPath, Field, HttpUrl, PositiveInt
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings
 
 
-class Settings(BaseSettings):
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore", hide_input_in_errors=True)
-
+class Settings(BaseSettings, env_file=".env", extra="ignore", hide_input_in_errors=True):
     HOST: str = "127.0.0.1"
     PORT: int = Field(8000, ge=1, le=65535)
     WORKERS: PositiveInt = 1

@@ -6,6 +6,7 @@ from typing import Any
 
 import psutil
 import tornado
+from tornado.httpserver import HTTPServer
 
 from app import views
 from app.databases import connect
@@ -37,12 +38,8 @@ async def main(sockets: list[socket.socket]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, shutdown_event.set)
     async with connect() as connections:
-        server = tornado.httpserver.HTTPServer(
-            make_app(connections),
-            idle_connection_timeout=75,
-            body_timeout=30,
-            max_buffer_size=2**20,
-        )
+        app = make_app(connections)
+        server = HTTPServer(app, idle_connection_timeout=75, body_timeout=30, max_buffer_size=2**20)
         server.add_sockets(sockets)
         await shutdown_event.wait()
         server.stop()

@@ -4,7 +4,6 @@ from typing import Any
 
 from twisted import logger
 from twisted.internet.defer import Deferred, DeferredList
-from twisted.internet.endpoints import quoteStringArgument, serverFromString
 from twisted.web.server import Request, Site
 
 from app.databases import as_deferred, mongodb, postgresql
@@ -29,9 +28,7 @@ async def main(reactor: Any) -> None:
     logger.globalLogBeginner.beginLoggingTo([log])
     await as_deferred(postgresql)
     site = GracefulSite(app.resource(), parsePOSTFormSubmission=False)
-    host = quoteStringArgument(settings.HOST)
-    endpoint = serverFromString(reactor, f"tcp:{settings.PORT}:interface={host}")
-    port = await endpoint.listen(site)
+    port = reactor.listenTCP(settings.PORT, site, interface=settings.HOST)
 
     async def stop() -> None:
         await port.stopListening()

@@ -1,7 +1,4 @@
-import java.security.SecureRandom
-
-import scala.jdk.CollectionConverters._
-import scala.util.Random
+import java.util.UUID
 
 import io.github.cdimascio.dotenv.Dotenv
 import models.Settings
@@ -12,21 +9,17 @@ import play.core.server.ProdServerStart
 object Main {
   def main(arguments: Array[String]): Unit = {
     val dotenv = readDotenv()
-    if (dotenv.get("APPLICATION_SECRET") == null) sys.props("APPLICATION_SECRET") = newSecret()
+    // For one process: what several sign needs a secret that they share
+    if (dotenv.get("APPLICATION_SECRET") == null) sys.props("APPLICATION_SECRET") = UUID.randomUUID.toString
 
     val faults = new Settings(Configuration.load(Environment.simple(mode = Mode.Prod))).faults
     faults.foreach(Console.err.println)
     if (faults.isEmpty) ProdServerStart.main(arguments) else sys.exit(1)
   }
 
-  /** Makes properties of .env's settings; the environment wins. */
   def readDotenv(): Dotenv = {
-    val dotenv = Dotenv.configure().ignoreIfMissing().load()
-    val names = dotenv.entries(Dotenv.Filter.DECLARED_IN_ENV_FILE).asScala.map(_.getKey)
-    for (name <- names) sys.props(name) = dotenv.get(name)
+    val dotenv = Dotenv.configure().ignoreIfMissing().systemProperties().load()
+    sys.props --= sys.env.keys // the environment wins
     dotenv
   }
-
-  /** For one process: what several sign needs a secret that they share. */
-  private def newSecret() = new Random(new SecureRandom()).alphanumeric.take(64).mkString
 }

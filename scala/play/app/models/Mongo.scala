@@ -9,7 +9,6 @@ import play.api.libs.concurrent.Futures
 import play.modules.reactivemongo.ReactiveMongoApi
 import reactivemongo.api.bson.collection.BSONCollection
 
-/** The collections of MongoDB. */
 @Singleton
 class Mongo @Inject() (api: ReactiveMongoApi, futures: Futures)(implicit ec: ExecutionContext) {
 

@@ -44,12 +44,9 @@ class Settings(configuration: Configuration) {
     }
   private lazy val connections = number("database.pool-size", "DATABASE_POOL_SIZE")
 
-  /** All that is wrong. */
-  def faults: Seq[String] = {
-    val pools = Seq(Try(channels), Try(connections))
-    (Seq(Try(port), Try(mongodb), Try(jdbc), Try(filesDir), Try(slowApiUrl)) ++ pools)
+  def faults: Seq[String] =
+    Seq(Try(port), Try(mongodb), Try(channels), Try(jdbc), Try(connections), Try(filesDir), Try(slowApiUrl))
       .collect { case Failure(fault) => fault.getMessage }
-  }
 
   /** The settings of Play's modules. */
   def modules: Map[String, Any] = Map(
