@@ -22,23 +22,16 @@ AGENTS = """
 """
 
 
-async def mongodb(app: web.Application) -> AsyncIterator[None]:
+async def connect(app: web.Application) -> AsyncIterator[None]:
     url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
-    async with AsyncMongoClient[dict[str, object]](url, maxPoolSize=size, timeoutMS=4000) as client:
-        app[MONGODB] = client.get_default_database("refservers")
-        yield
-
-
-async def postgresql(app: web.Application) -> AsyncIterator[None]:
+    mongodb = AsyncMongoClient[dict[str, object]](url, maxPoolSize=size, timeoutMS=4000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
-    async with asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3) as pool:
-        app[POSTGRESQL] = pool
-        yield
-
-
-async def upstream(app: web.Application) -> AsyncIterator[None]:
-    async with ClientSession(connector=TCPConnector(limit=0)) as session:  # calls never queue
-        app[UPSTREAM] = session
+    postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
+    # limit=0: calls never queue
+    async with mongodb, postgresql, ClientSession(connector=TCPConnector(limit=0)) as upstream:
+        app[MONGODB] = mongodb.get_default_database("refservers")
+        app[POSTGRESQL] = postgresql
+        app[UPSTREAM] = upstream
         yield
 
 

@@ -3,7 +3,7 @@ import logging
 from aiohttp import web
 
 from app import views
-from app.databases import mongodb, postgresql, upstream
+from app.databases import connect
 from app.problems import problems
 from app.settings import settings
 
@@ -11,7 +11,7 @@ from app.settings import settings
 async def init_app() -> web.Application:
     logging.basicConfig(level="INFO", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     app = web.Application(middlewares=[problems], client_max_size=2**20)
-    app.cleanup_ctx.extend([mongodb, postgresql, upstream])
+    app.cleanup_ctx.append(connect)
     app.router.add_get("/index", views.index)
     app.router.add_get("/json", views.hello)
     app.router.add_get("/mongo", views.mongo)

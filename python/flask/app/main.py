@@ -10,7 +10,6 @@ from app.settings import settings
 
 def create_app(**config: Any) -> Flask:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("werkzeug").setLevel("WARNING")  # its access log is of level INFO
     app = Flask(__name__)
     app.config.from_object(settings)
     app.config.from_mapping(MAX_CONTENT_LENGTH=2**20, **config)

@@ -27,9 +27,8 @@ async def connect() -> AsyncIterator[dict[str, Any]]:
     mongodb = client.get_default_database("refservers")
     upstream = CurlAsyncHTTPClient(force_instance=True, max_clients=2000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
-    pool = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
     with closing(client), closing(upstream):
-        async with pool:
+        async with asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3) as pool:
             yield {"mongodb": mongodb, "postgresql": pool, "upstream": upstream}
 
 
