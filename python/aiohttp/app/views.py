@@ -122,8 +122,7 @@ async def call(request: web.Request, number: int, ms: int) -> dict[str, object]:
     params = {"call": number, "ms": ms}
     async with request.app[UPSTREAM].get(
         str(settings.SLOW_API_URL), params=params, headers=headers, allow_redirects=False
-    ) as response:
-        result = orjson.loads(await response.read()) if response.status == 200 else None
-        if isinstance(result, dict):
+    ) as reply:
+        if reply.status == 200 and isinstance(result := orjson.loads(await reply.read()), dict):
             return result
-        raise ValueError(f"{response.status}, no JSON object")
+        raise ValueError(f"{reply.status}, no JSON object")

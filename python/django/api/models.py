@@ -13,9 +13,7 @@ class AgentFeature(models.Model):
 
 
 class AgentLoginStatus(models.Model):
-    agent = models.OneToOneField(
-        AgentFeature, models.DO_NOTHING, primary_key=True, related_name="login_status"
-    )
+    agent = models.OneToOneField(AgentFeature, models.DO_NOTHING, primary_key=True)
     extension = models.CharField(max_length=80)
     context = models.CharField(max_length=80)
     state_interface = models.CharField(max_length=128)

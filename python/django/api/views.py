@@ -77,9 +77,9 @@ def read_note(request: HttpRequest, note_id: str) -> HttpResponse:
 def agents(request: HttpRequest) -> HttpResponse:
     rows = AgentFeature.objects.order_by("number").values(
         "number",
-        extension=F("login_status__extension"),
-        context=F("login_status__context"),
-        state_interface=F("login_status__state_interface"),
+        extension=F("agentloginstatus__extension"),
+        context=F("agentloginstatus__context"),
+        state_interface=F("agentloginstatus__state_interface"),
         status=Value("offline"),
         extension_status=Value("-1"),
         paused=Value("0"),
@@ -144,7 +144,6 @@ async def slow_api(request: HttpRequest) -> HttpResponse:
 async def call(session: ClientSession, number: int, ms: int) -> dict[str, object]:
     params = {"call": number, "ms": ms}
     async with session.get(settings.SLOW_API_URL, params=params, allow_redirects=False) as response:
-        result = await response.json() if response.status == 200 else None
-        if isinstance(result, dict):
+        if response.status == 200 and isinstance(result := await response.json(), dict):
             return result
         raise ValueError(f"{response.status}, no JSON object")

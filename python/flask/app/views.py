@@ -112,8 +112,7 @@ def slow_api() -> dict[str, list[dict[str, Any]]]:
     def call(number: int) -> dict[str, Any]:
         fields = {"call": str(number), "ms": str(query.ms)}
         response = upstream.request("GET", url, fields=fields, headers=headers, timeout=timeout + 1)
-        result = response.json() if response.status == 200 else None
-        if isinstance(result, dict):
+        if response.status == 200 and isinstance(result := response.json(), dict):
             return result
         raise ValueError(f"{response.status}, no JSON object")
 

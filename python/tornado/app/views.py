@@ -8,7 +8,6 @@ from bson import ObjectId
 from gridfs import NoFile
 from motor.motor_tornado import MotorGridFSBucket
 from pydantic import BaseModel, Field
-from tornado.web import HTTPError
 
 from app.databases import AGENTS, fetch
 from app.problems import BaseHandler
@@ -49,7 +48,7 @@ class MongoHandler(BaseHandler):
         query = Doc.model_validate(self.query)
         article = await self.settings["mongodb"].articles.find_one({"slug": query.doc})
         if not article:
-            raise HTTPError(404)
+            raise tornado.web.HTTPError(404)
         self.write_json(article)
 
 
@@ -67,7 +66,7 @@ class NoteHandler(BaseHandler):
     async def get(self, note_id: str) -> None:
         note = await self.settings["mongodb"].notes.find_one(ObjectId(note_id))
         if not note:
-            raise HTTPError(404)
+            raise tornado.web.HTTPError(404)
         self.write_json(note)
 
 
@@ -86,7 +85,7 @@ class GridFSHandler(BaseHandler):
         try:
             file = await bucket.open_download_stream_by_name(name)
         except NoFile as error:
-            raise HTTPError(404) from error
+            raise tornado.web.HTTPError(404) from error
         content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
         self.set_header("Content-Type", content_type)
         self.set_header("Content-Length", file.length)
@@ -113,11 +112,11 @@ class SlowApiHandler(BaseHandler):
             async with asyncio.timeout(query.ms / 1000 + 5), asyncio.TaskGroup() as group:
                 calls = [group.create_task(self.call(n, query.ms)) for n in range(query.calls)]
         except TimeoutError as error:
-            raise HTTPError(504, "%r", error) from error
+            raise tornado.web.HTTPError(504, "%r", error) from error
         except ExceptionGroup as errors:
             if errors.split((tornado.httpclient.HTTPClientError, ValueError))[1]:
                 raise  # a fault of our own
-            raise HTTPError(502, "%r", str(errors.exceptions[0])) from errors
+            raise tornado.web.HTTPError(502, "%r", str(errors.exceptions[0])) from errors
         self.write_json({"results": [call.result() for call in calls]})
 
     async def call(self, number: int, ms: int) -> dict[str, object]:
@@ -125,9 +124,7 @@ class SlowApiHandler(BaseHandler):
         headers = {"X-Request-Id": request_id} if request_id else None
         params = {"call": str(number), "ms": str(ms)}
         url = tornado.httputil.url_concat(str(settings.SLOW_API_URL), params)
-        upstream = self.settings["upstream"]
-        response = await upstream.fetch(url, headers=headers, follow_redirects=False)
-        result = orjson.loads(response.body) if response.code == 200 else None
-        if isinstance(result, dict):
+        reply = await self.settings["upstream"].fetch(url, headers=headers, follow_redirects=False)
+        if reply.code == 200 and isinstance(result := orjson.loads(reply.body), dict):
             return result
-        raise ValueError(f"{response.code}, no JSON object")
+        raise ValueError(f"{reply.code}, no JSON object")

@@ -1,5 +1,4 @@
-# A GridFS file as a body that is sent while a thread reads it, as in Thin's example:
-# https://github.com/macournoyer/thin/blob/master/example/async_app.ru
+# A GridFS file as a body that is sent while a thread reads it, as in Thin's example async_app.ru.
 class Download
   include EM::Deferrable
 

@@ -48,7 +48,6 @@ class Settings(configuration: Configuration) {
     Seq(Try(port), Try(mongodb), Try(channels), Try(jdbc), Try(connections), Try(filesDir), Try(slowApiUrl))
       .collect { case Failure(fault) => fault.getMessage }
 
-  /** The settings of Play's modules. */
   def modules: Map[String, Any] = Map(
     "mongodb.uri" -> (mongodb + configuration.get[Seq[String]]("mongodb.options").mkString("&")),
     "db.default.url" -> jdbc,
