@@ -32,7 +32,7 @@ from harness.task import reports_errors
 
 HOST = "127.0.0.1"
 PROMPT = 100.0  # Milliseconds within which a good request is to be answered
-_CONNECTIONS = 50  # Of the load that shows what a server reaches
+_CONNECTIONS = 50  # Of good clients, and of the load that shows what a server reaches
 _MOST = 5_000.0  # Good requests per second that the load generator sends on time
 _TIMEOUT = 5.0  # Seconds after which a good request counts as failed
 _ARRIVAL = 2.0  # Seconds in which the attackers connect, before good clients are measured again
@@ -141,6 +141,7 @@ def under_attack(
             level=own.levels[0],
             folder=folder,
             keep_alive=keep_alive,
+            clients=_CONNECTIONS,
         )
         return generate(spec)
 

@@ -37,7 +37,6 @@ _TEARDOWN = 0.2  # Seconds in which all connections are closed at the end
 # they are due at a time
 _COSTLY = 15
 _COSTLY_AT_A_RATE = 40
-_MOST_CLIENTS = 1_000  # Connections of a constant rate
 _PRECISE = 0.01  # By how much the rate at which they are opened may differ
 _MANY = 10_000  # Requests beside which the CPU time of its start does not count
 
@@ -173,7 +172,7 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
     assert duration is not None
     spec = spec.but(threads=1)
     requests = max(round(spec.level * duration), 1)
-    clients = min(math.ceil(spec.level), requests, _MOST_CLIENTS)
+    clients = min(math.ceil(spec.level), requests, spec.clients)
     command = _command(
         spec,
         clients,
