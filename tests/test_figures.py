@@ -206,7 +206,7 @@ def test_recorded_answers_are_filled_in(page: Path) -> None:
     ("kind", "row"),
     [
         ("servers", r"\| \[express\]\(\.\./node/express\) \| node \| \d+ \| event loop \| .*"),
-        ("deployments", r"\| \[express\]\(\.\./node/express\) \| \d+ \| `express`, `cluster` \| .*"),
+        ("deployments", r"\| \[express\]\(\.\./node/express\) \| \d+ \| `express`, `cluster` \|.*"),
     ],
 )
 def test_servers_are_filled_in(page: Path, kind: str, row: str) -> None:
