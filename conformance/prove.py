@@ -25,9 +25,7 @@ JOBS = len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1)
 # Servers built at once, while those that are ready are tested: a first build mostly downloads
 _BUILDS = 2
 
-# How often a question is asked again whose answer differs from the record: some stacks answer
-# 413 or close the connection, whichever of their processes comes first
-_AGAIN = 3
+_AGAIN = 3  # Times: some stacks answer, or close the connection, whichever process is first
 
 _SILENCE = 30.0  # seconds between a deployment's lines of progress without a terminal
 

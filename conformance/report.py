@@ -62,22 +62,17 @@ def show(verdicts: Sequence[Verdict], console: Console) -> None:
             heading = f"\n{verdict.target} behaves like this (in the parts that it serves):"
             console.print(Text(heading, style="bold"), soft_wrap=True)
             console.print(answers_table(verdict.behaviours))
+    failed = ", ".join(_failed(verdict) for verdict in verdicts if not verdict.passed)
+    passed = f"\n{sum(map(_passed, verdicts))} checks passed"
     texts = [
         *(line for verdict in verdicts for line in _changes(verdict)),
         *_unrecorded(verdicts),
         *(line for verdict in verdicts for line in _failures(verdict)),
         *_start(verdicts),
-        *_outcome(verdicts),
+        (f"\nfailed: {failed}", "red") if failed else (passed, "green"),
     ]
     for text, style in texts:
         console.print(Text(text, style=style), soft_wrap=True)
-
-
-def _outcome(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
-    if failed := [verdict for verdict in verdicts if not verdict.passed]:
-        yield "\nfailed: " + ", ".join(map(_failed, failed)), "red"
-    else:
-        yield f"\n{sum(map(_passed, verdicts))} checks passed", "green"
 
 
 def _failed(verdict: Verdict) -> str:

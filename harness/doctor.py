@@ -30,7 +30,6 @@ def examine() -> list[Finding]:
     """Run all checks; change nothing."""
     setpriv = "apt install util-linux (it stops servers when the task that started them dies)"
     return [
-        Finding("Python", sys.version_info >= (3, 11), platform.python_version()),
         *([_program("setpriv", setpriv)] if sys.platform == "linux" else []),
         _program("uv", "run ./just, which fetches it"),
         _program("git", "apt install git"),
@@ -56,7 +55,7 @@ def _databases() -> list[Finding]:
         return [Finding("databases: Linux on x86-64 or arm64", False, here, _OWN)]
     if not MONGOD.is_file():
         return [
-            Finding("databases", True, f"the first task that needs them fetches them for {here}")
+            Finding("databases", True, f"fetched by the first task that needs them, for {here}")
         ]
     status, output = run_program([str(MONGOD), "--version"])
     found = output.partition("\n")[0] or "it needs a processor with AVX"
