@@ -54,9 +54,7 @@ def _databases() -> list[Finding]:
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"):
         return [Finding("databases: Linux on x86-64 or arm64", False, here, _OWN)]
     if not MONGOD.is_file():
-        return [
-            Finding("databases", True, f"fetched by the first task that needs them, for {here}")
-        ]
+        return [Finding("databases", True, f"the first task that needs them fetches them, {here}")]
     status, output = run_program([str(MONGOD), "--version"])
     found = output.partition("\n")[0] or "it needs a processor with AVX"
     advice = (

@@ -37,7 +37,7 @@ class LoadSpec:
     sizes: Sequence[int] = ()
     seed: int = 1  # Of the random order
     keep_alive: bool = True  # Whether a connection carries more than one request
-    clients: int = 1_000  # The most connections of a constant rate
+    clients: int = 400  # The most connections of a constant rate
 
     @property
     def duration(self) -> float | None:

@@ -248,7 +248,7 @@ class _Trial:
                 return round(level * (load.duration_of(level) or 0))
             case _:
                 own = load.threads * (len(self.context.workers) or 1)
-                return max(own, _WARM_CONNECTIONS)
+                return max(own, _WARM_CONNECTIONS, LoadSpec.clients)
 
 
 def _tree_of(server: Server) -> Tree:
