@@ -96,7 +96,7 @@ def main(
 
     NAME is a server with all its deployments; the default is the workload's own list. Each run
     writes one file to results/. Ctrl-C keeps finished measurements. Exit status 1 if a server
-    failed or a trial has no figure, 2 for bad usage.
+    failed or a trial has no result, 2 for bad usage.
     """
     if to_list:
         _list()
@@ -155,7 +155,7 @@ def main(
         _show(run)
     say(f"\n{path_of(run)}")
     if not run.complete:
-        say(f"not complete: `./just bench --resume {run.id}` tries trials without a figure again")
+        say(f"not complete: `./just bench --resume {run.id}` tries trials without a result again")
     if run.failures:
         sys.exit(1)
     require_all(names or tuple(plan.servers))

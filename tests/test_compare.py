@@ -142,7 +142,7 @@ def test_a_server_without_figures_is_named(
         after.failures = [failure]
     done = compared()
     assert done.exit_code == 1
-    assert f"GONE  {SLOW} has no figure for 10 connections (1 worker): {why}" in done.stdout
+    assert f"GONE  {SLOW} has no result for 10 connections (1 worker): {why}" in done.stdout
     assert compared("tornado").exit_code == 0, "only the named servers count"
 
 

@@ -69,7 +69,7 @@ def _shares(overview: Opened, table: str = "machine-1", column: int = 1) -> dict
 
 def test_the_overview_ranks_servers_on_each_machine(overview: Opened) -> None:
     page = overview.page
-    expect(page.get_by_text("Figures of different machines cannot be compared")).to_be_visible()
+    expect(page.get_by_text("Results from different machines cannot be compared")).to_be_visible()
     expect(page.locator("section.machine h2").first).to_contain_text("Machine 1: 2 cores")
     shares = _shares(overview)
     assert list(shares) == BY_RATE
@@ -203,7 +203,7 @@ def test_warnings_and_failures_are_visible(opened: Opened) -> None:
     expect(opened.section().locator(".notice")).to_contain_text("measurements are spoiled: busy (")
     expect(opened.chart("rate").locator("svg")).to_contain_text("⚠")
     section = opened.section()
-    expect(section.get_by_text("2 trials gave no figure")).to_be_visible()
+    expect(section.get_by_text("2 trials gave no result")).to_be_visible()
     expect(section.locator(".failures li")).to_contain_text(
         "tornado/tornado: it did not start (10 connections, 2 workers, repeat 1; "
         "200 connections, 2 workers, repeat 1)"

@@ -83,7 +83,7 @@ def _crowded(run: Run) -> list[str]:
     programs = [f"{_of(workers, 'worker')} of a server", f"{_of(threads, 'thread')} of the load"]
     return [
         f"{busy} busy programs on {_of(cores, 'core')}: {listed([*programs, *sources])} share "
-        "them, so the figures are of all of these together"
+        "them, so the numbers are of all of these together"
     ]
 
 

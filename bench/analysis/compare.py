@@ -163,7 +163,7 @@ def gone(before: Run, after: Run, names: Sequence[str] = ()) -> list[str]:
         else:
             why = "not measured" if target in after.servers else "not in this run"
         places = listed(f"{at_level(load, level)} ({case})" for case, level in lost)
-        found.append(f"{target} has no figure for {places}: {why}")
+        found.append(f"{target} has no result for {places}: {why}")
     return found
 
 
@@ -190,7 +190,7 @@ def main(
     include a change of the machine between the runs, so a change that all servers share is not
     held against any. To find a small change, measure both versions in one run, as two servers.
 
-    Exit status 1 if a server got worse, or has no figures any more.
+    Exit status 1 if a server got worse, or no longer has results.
     """
     one, other = read(find(before)), read(find(after))
     if unlike := differences(one, other):

@@ -43,7 +43,7 @@ def show(run: Run, console: Console) -> None:
         }
         console.print(Text(f"\n{kinds_words(kinds)}", style="dim"), soft_wrap=True)
     for failure in run.failures:
-        outcome = "FAILED" if failure.own else "NO FIGURE"
+        outcome = "FAILED" if failure.own else "NO RESULT"
         console.print(Text(f"\n{outcome}  {failure.target}: {failure.why}", style="red"))
 
 

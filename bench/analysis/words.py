@@ -54,7 +54,7 @@ def kinds_words(kinds: Collection[Kind]) -> str:
     """What the figures of a run have beside them."""
     if "interval" in kinds:
         words = (
-            "( to ): 95% intervals, simultaneous over the servers, figures, cases and levels of a "
+            "( to ): 95% intervals, simultaneous over the servers, metrics, cases and levels of a "
             "run. Servers with a common letter are not told apart; those that are too noisy to "
             "rank have none."
         )

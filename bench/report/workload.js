@@ -81,7 +81,7 @@ function chartIn(figure, rows, shown, highlight) {
   }
 
   async function draw() {
-    const description = `${figure.querySelector("figcaption").innerText}. The table has the figures.`;
+    const description = `${figure.querySelector("figcaption").innerText}. The table has the numbers.`;
     const embedded = await vegaEmbed(
       figure.querySelector(".chart"),
       { ...specOf(figure.dataset, rows), description, datasets: { rows: values() } },
