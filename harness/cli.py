@@ -52,6 +52,7 @@ def serve(name: str) -> None:
     target = find_target(name)
     settings = read_settings()
     require_workers(target, settings["WORKERS"])
+    fixtures.fill(settings)
     require_free(settings["HOST"], int(settings["PORT"]))
     with backing_services() as backing:
         settings |= backing.environment()
