@@ -165,7 +165,7 @@ def test_a_trial_without_a_figure_leaves_the_run_incomplete_until_it_is_resumed(
 
 
 def test_a_run_stops_when_nothing_can_be_measured(attempt: Any) -> None:
-    with pytest.raises(TaskError, match=r"3 trials in a row .*\ndown\nfix the cause, then `\./just"):
+    with pytest.raises(TaskError, match=r"3 trials in a row .*\ndown\nfix the cause, then `./just"):
         attempt({name: [TransientError("down")] * 9 for name in TARGETS})
 
 
