@@ -90,7 +90,12 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
         queues = [alone] * _ALONE + [others] * (_TOGETHER - _ALONE)
         benches = [Bench(target, backing, folder / str(number)) for number in range(_TOGETHER)]
         found = pool.map(lambda bench, queue: dict(bench.ask_all(queue)), benches, queues)
-        return {switch: answer for each in found for switch, answer in each.items()}
+        seen = {switch: answer for each in found for switch, answer in each.items()}
+        again: SimpleQueue[Switch] = SimpleQueue()
+        for (id, answer), got in seen.items():  # as the suite does, with nothing else running
+            if got not in ([answer] if answer else questions()[id].answers):
+                again.put((id, answer))
+        return seen | dict(benches[0].ask_all(again))
 
 
 def test_a_port_that_is_taken_in_the_meantime_is_replaced(
