@@ -1,4 +1,4 @@
-"""``just attack NAME``: how a server answers good clients while others attack it.
+"""``./just attack NAME``: how a server answers good clients while others attack it.
 
 Good clients ask at half of the rate that the server reaches. They are measured before, during and
 after an attack, which comes from this process, is bounded in connections and time, and only ever
@@ -6,11 +6,12 @@ goes to a server that this task has started on 127.0.0.1.
 """
 
 import asyncio
+import json
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
@@ -160,8 +161,9 @@ def under_attack(
 @click.argument("names", nargs=-1, required=True, metavar="NAME[/DEPLOYMENT]...")
 @click.option("--by", type=click.Choice([*ATTACKS]), help="One attack; the default is all.")
 @click.option("--seconds", type=click.FloatRange(1, 60), default=10.0, show_default=True)
+@click.option("--json", "to_json", is_flag=True, help="Print JSON.")
 @reports_errors
-def main(names: tuple[str, ...], by: str | None, seconds: float) -> None:
+def main(names: tuple[str, ...], by: str | None, seconds: float, to_json: bool) -> None:
     """Show how servers answer good clients while others attack them.
 
     Good clients send half of the requests that the server reaches with 50 connections, 5,000/s at
@@ -170,14 +172,23 @@ def main(names: tuple[str, ...], by: str | None, seconds: float) -> None:
     targets = find_targets(names)
     raise_limits()
     prepare()
-    table = Table("server", "attack", "when", "within 100 ms", "p99 ms", box=None, pad_edge=False)
     with alone(), backing_services() as backing:
         require_conformance(targets)
-        for target in targets:
-            for kind in [by] if by else ATTACKS:
-                for when, one in _attacked(target, kind, backing, seconds).items():
-                    p99 = "over the timeout" if one.p99 is None else figure_text(one.p99)
-                    table.add_row(target.name, kind, when, f"{one.prompt:.1%}", p99)
+        found = {
+            (target.name, kind, when): served
+            for target in targets
+            for kind in ([by] if by else ATTACKS)
+            for when, served in _attacked(target, kind, backing, seconds).items()
+        }
+    if to_json:
+        heads = ("server", "attack", "when")
+        rows = [dict(zip(heads, key, strict=True)) | asdict(one) for key, one in found.items()]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    table = Table("server", "attack", "when", "within 100 ms", "p99 ms", box=None, pad_edge=False)
+    for key, one in found.items():
+        p99 = "over the timeout" if one.p99 is None else figure_text(one.p99)
+        table.add_row(*key, f"{one.prompt:.1%}", p99)
     result.print(table)
 
 

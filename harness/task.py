@@ -25,11 +25,11 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ECHO = 0.5
 _TEARDOWN = 30  # Seconds after which a teardown is given up
 
-# Errors of files that are the user's to mend; their messages say what is wrong
-_FILES = {
-    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT),
-    *(errno.ENOTDIR, errno.EEXIST, errno.EISDIR),
-}
+# What to do if a file cannot be read or written
+_ADVICE = dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room on the disk") | dict.fromkeys(
+    (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EISDIR),
+    "name another file, or change this one",
+)
 
 
 class Interrupt(KeyboardInterrupt):
@@ -55,9 +55,10 @@ def reports_errors(task: Callable[P, None]) -> Callable[P, None]:
         except TaskError as error:
             _fail(str(error), error.exit_code)
         except OSError as error:
-            if error.errno not in _FILES:
+            if error.errno not in _ADVICE:
                 raise
-            _fail(f"{error.filename or 'a file'}: {error.strerror}", UsageError.exit_code)
+            what = f"{error.filename or 'a file'}: {error.strerror}: {_ADVICE[error.errno]}"
+            _fail(what, UsageError.exit_code)
         except Interrupt as interrupt:
             remove_scratch()
             sys.exit(interrupt.exit_code)

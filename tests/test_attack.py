@@ -1,6 +1,7 @@
 """Good clients beside others that attack: on a server that bears it, and on one that does not."""
 
 import http.server
+import json
 import socketserver
 import threading
 import time
@@ -17,6 +18,7 @@ from harness.system.ports import free_port
 from harness.system.processes import wait_until
 from tests.handlers import Quiet
 from tests.loads import serving
+from tests.tasks import run
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -123,3 +125,12 @@ def listening(server: socketserver.TCPServer) -> Iterator[int]:
 def test_an_attack_on_nobody_ends_too() -> None:
     with attacking("malformed", free_port()):
         time.sleep(0.3)
+
+
+def test_an_attack_on_a_server_of_ours() -> None:
+    done = run("attack", "nginx", "--by", "malformed", "--seconds", "1", "--json", timeout=150)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    keys = [(one["server"], one["attack"], one["when"]) for one in found]
+    assert keys == [("nginx/nginx", "malformed", when) for when in ("before", "during", "after")]
+    assert found[0]["prompt"] > 0.8

@@ -43,7 +43,7 @@ def fill(folder: Path) -> None:
 
 
 def test_a_result_on_a_full_disk(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The earlier result stays, and the error says what is wrong."""
+    """The earlier result stays, and the error says what to do."""
     monkeypatch.setattr(store, "RESULTS", small)
     # Signals are pytest's own here.
     monkeypatch.setattr(task, "_SIGNALS", ())
@@ -58,7 +58,7 @@ def test_a_result_on_a_full_disk(small: Path, monkeypatch: pytest.MonkeyPatch) -
 
     done = CliRunner().invoke(main)
     assert done.exit_code == 2
-    assert done.stderr == (f"error: {path}: No space left on device\n")
+    assert done.stderr == (f"error: {path}: No space left on device: make room on the disk\n")
     assert read(path) == made
     assert {one.name for one in small.iterdir()} == {path.name, "filler"}
 

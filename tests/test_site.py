@@ -89,14 +89,14 @@ def test_the_picture_shows_the_published_results(sections: list[Section]) -> Non
     texts = [re.findall("<text.*?</text>", svg) for svg in (drawn, PICTURE.read_text())]
     labels = [sorted(re.sub("<.*?>", "", text) for text in some) for some in texts]
     assert len(labels[0]) > 100
-    assert labels[0] == labels[1], "run `just figures`"
+    assert labels[0] == labels[1], "run `./just figures`"
 
 
 @pytest.mark.quick
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["mine"], "guide.md is not of an earlier one: move it, or give another folder"),
+        (["mine"], "guide.md is not a page of an earlier one: give an empty folder"),
         (["mine/guide.md"], "guide.md: Not a directory"),
         (["new", "--code", "example.org"], "give an address that starts with https://"),
         (["new"], "there is no published result"),

@@ -33,11 +33,10 @@ _LOOK_EACH = 100e-6
 _NEAR = 1.0  # Seconds before the end in which a request that waits is taken to go on waiting
 _OVER = "Main benchmark duration is over"
 _TEARDOWN = 0.2  # Seconds in which all connections are closed at the end
-# Microseconds of CPU time that h2load should not exceed for a request: with a timer for each, if
-# they are due at a time
+# Microseconds of CPU time per request that h2load should not exceed
 _COSTLY = 15
-_COSTLY_AT_A_RATE = 40
-_PRECISE = 0.01  # By how much the rate at which they are opened may differ
+_COSTLY_AT_A_RATE = 40  # with a timer for each request
+_PRECISE = 0.01  # The relative error of the rate at which connections are opened
 _MANY = 10_000  # Requests beside which the CPU time of its start does not count
 
 
@@ -234,7 +233,7 @@ def _rate(per_second: int) -> list[str]:
 
 
 def _opening(per_second: float) -> list[str]:
-    """The rate of opening connections, at which they send as well: evenly, within a small error."""
+    """The options that open connections evenly, about as fast as they send requests."""
 
     def count(period: int) -> int:
         return max(round(per_second * period / 1000), 1)

@@ -72,10 +72,10 @@ class Sampler:
     ) -> None:
         """With a ``body`` of JSON, the requests are POSTs."""
         self.subject, self.contract, self.paths = subject, contract, paths
-        json = (("Content-Type", "application/json"),)
-        self._request = partial(Request, method="POST", headers=json, body=body.encode())
-        if not body:
-            self._request = partial(Request)
+        self._request = partial(Request)
+        if body:
+            json = (("Content-Type", "application/json"),)
+            self._request = partial(Request, method="POST", headers=json, body=body.encode())
         self.during = self.after = self.unanswered = 0
         self.wrong: WrongAnswer | None = None
         self._over = threading.Event()

@@ -22,7 +22,7 @@ def main(results: tuple[str, ...]) -> None:
 
     RESULT is a run's id or file, or a folder of results; the default is the newest complete run of
     each workload. The pages need no network and no server. Prints the path of the first one.
-    `just site` makes a site of the published results.
+    `./just site` makes a site of the published results.
     """
     runs = [run for name in results for run in _named(name)] or newest(store.RESULTS)
     click.echo(write_report(runs, store.RESULTS / "report"))

@@ -64,7 +64,7 @@ def _require_ours(folder: Path) -> None:
     found = sorted(folder.iterdir()) if folder.exists() else []
     known = _FOLDERS if _is_ours(folder / PAGE) else set()
     if strange := [one for one in found if one.name not in known and not _is_ours(one)]:
-        raise UsageError(f"{strange[0]} is not of an earlier one: move it, or give another folder")
+        raise UsageError(f"{strange[0]} is not a page of an earlier one: give an empty folder")
 
 
 def _is_ours(page: Path) -> bool:

@@ -5,6 +5,7 @@ and two tasks that fill the same database write the same ones.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,7 +73,7 @@ def _database(url: str) -> Iterator[Database[Document]]:
         with pymongo.MongoClient[Document](url, serverSelectionTimeoutMS=_PATIENCE) as client:
             yield client[name]
     except PyMongoError as error:
-        why = str(error).partition(", Timeout:")[0]  # without the driver's view of the servers
+        why = re.split(r" \(configured|, Timeout:", str(error))[0]  # without the driver's views
         raise UsageError(f"MONGODB_URL: cannot use the database: {why}") from error
 
 

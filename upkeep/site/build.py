@@ -32,7 +32,7 @@ def write_site(folder: Path, repository: str | None = None) -> Path:
     with replacing(folder) as new:
         sections = sections_of(all_published())
         if not sections:
-            raise UsageError("there is no published result: `just submit RESULT` adds one")
+            raise UsageError("there is no published result: `./just submit RESULT` adds one")
         write_results(sections, new / "results", Code(folder / "results", repository), "..")
         servers, targets = find_servers(), find_targets(["all"])
         values = {

@@ -52,8 +52,11 @@ def serve(command: list[str], port: int, folder: Path, **environment: str) -> It
         assert server.send("GET", "/index")[0] == 200  # the worker has started, too
         yield server
     finally:
-        process.kill()
-        process.wait()
+        process.terminate()  # so that no worker is left
+        try:
+            process.wait(15)
+        finally:
+            process.kill()
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:

@@ -48,8 +48,11 @@ def serve(command: list[str], port: int, folder: Path, **environment: str) -> It
         wait_for(port, process)
         yield Server(process, port, log)
     finally:
-        process.kill()
-        process.wait()
+        process.terminate()  # so that no worker is left
+        try:
+            process.wait(15)
+        finally:
+            process.kill()
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
