@@ -153,7 +153,7 @@ KINDS = {
         "interrupted: these are the results so far",
     ),
     "bench": Kind(
-        ("bench", "text", "--quick", "--repeats", "40", "nginx"), runs("h2load"), "kept in"
+        ("bench", "text", "--quick", "--repeats", "40", "nginx"), runs("h2load --h1"), "kept in"
     ),
     "build": Kind(("serve", "{slow}"), runs("sleep 300"), "building interrupted"),
 }

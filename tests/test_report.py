@@ -94,7 +94,7 @@ def test_files_of_others_are_left_alone(tmp_path: Path, name: str, after: bool) 
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.write_text("mine")
-    with pytest.raises(UsageError, match="another folder"):
+    with pytest.raises(UsageError, match="give an empty folder"):
         write_report([short()], tmp_path)
     assert path.read_text() == "mine"
 
