@@ -143,10 +143,10 @@ def server(rates: Any) -> Any:
 @pytest.mark.parametrize(
     ("rates", "seconds", "until"),
     [
-        (lambda _: 2000, 4, 0),
+        (lambda _: 2000, 2, 0),
         (lambda _: 20, 16, 80),  # too few requests to tell at once
-        (lambda at: 3000 - 100 * (at // 2), 4, 0),  # slower, as the machine is: no warm-up
-        (lambda at: 2000 + 500 * (at // 2 % 2), 8, None),  # a neighbour comes and goes
+        (lambda at: 3000 - 100 * (at // 1), 2, 0),  # slower, as the machine is: no warm-up
+        (lambda at: 2000 + 500 * (at // 1 % 2), 4, None),  # a neighbour comes and goes
         (lambda at: min(100 * at, 4000), 128, None),
         (lambda at: 1000 * (1 + at) ** 0.3, 300, None),
     ],

@@ -14,8 +14,8 @@ from bench.generators.interface import LoadResult
 from bench.records.measurement import Warmup
 
 LONGEST = 300.0  # The most seconds of a warm-up
-_STAGE = 2.0  # The fewest seconds of its first stage
-_REQUESTS = 5_000  # The fewest requests of a warm-up, unless it takes
+_STAGE = 1.0  # The fewest seconds of its first stage
+_REQUESTS = 2_000  # The fewest requests of a warm-up, unless it takes
 _SECONDS = 15.0  # as long as this
 _DRIFT = 0.05  # The share by which two parts of a level load may differ
 _BATCHES = 8  # The most batches of windows
