@@ -33,6 +33,11 @@ behaviours *ARGS: _environment
 bench *ARGS: _environment
     @exec {{ python }} -m bench "$@"
 
+# Generate load for a bench that runs on another machine: worker HOST
+[no-exit-message]
+worker *ARGS: _environment
+    @exec {{ python }} -m bench.worker "$@"
+
 # Attack servers beside good clients: attack NAME…
 [no-exit-message]
 attack *ARGS: _environment
@@ -117,7 +122,6 @@ fmt: _environment
 lock:
     @uv pip compile {{ lock }} --group dev --output-file requirements/project.txt pyproject.toml
     @for one in tools mongodb postgresql node go actionlint; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt"; done
-    @uv pip compile {{ lock }} --group locust --output-file requirements/locust.txt
 
 lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"
 

@@ -3,7 +3,6 @@
 import os
 import random
 import sys
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from bench.analysis.caveats import caveats, placement
 from bench.analysis.summary import show
 from bench.analysis.words import at_level
 from bench.generators import prepare as prepare_generator
-from bench.generators.locust_program import worker_commands
+from bench.generators.workers import Workers, connected
 from bench.measuring import machine
 from bench.measuring.cores import chosen
 from bench.measuring.remote_server import RemoteServer, require_one
@@ -99,7 +98,10 @@ def main(
     failed or a trial has no result, 2 for bad usage.
     """
     if to_list:
-        _list()
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for name in workload_names():
+            table.add_row(name, load_workload(name).title)
+        result.print(table)
         return
     if bool(workload) == bool(resume):
         raise UsageError("give a WORKLOAD or --resume: `./just bench --list` shows the workloads")
@@ -117,7 +119,7 @@ def main(
         hosts = workers.split(",") if workers else []
     cores = {} if address else chosen(cpus, sources=bool(plan.sources))
     if address:
-        require_one(targets, plan, os.environ)
+        require_one(address, targets, plan, hosts, os.environ)
         if cpus:
             raise UsageError("--cpus is for servers of this machine: leave it out with --target")
     raise_limits()
@@ -141,10 +143,9 @@ def main(
             require_conformance_at(there.url, targets[0])
         if hosts and not there:
             say("servers listen on all of this machine's addresses until the end")
-        for host, command in worker_commands(hosts, run.workload.load.threads).items():
-            say(f"run this on {host}, which needs uv: {command}")
         try:
-            _measure(run, targets, backing, there)
+            with connected(hosts, machine.identity()) as load:
+                _measure(run, targets, backing, load, there)
         except (KeyboardInterrupt, OSError, TaskError):
             if run.measurements:
                 _show(run)
@@ -168,15 +169,12 @@ def _show(run: Run) -> None:
     show(run, result)
 
 
-def _list() -> None:
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for name in workload_names():
-        table.add_row(name, load_workload(name).title)
-    result.print(table)
-
-
 def _measure(
-    run: Run, targets: list[Target], backing: Services, there: RemoteServer | None
+    run: Run,
+    targets: list[Target],
+    backing: Services,
+    workers: Workers | None,
+    there: RemoteServer | None,
 ) -> None:
     write(run)
     pinned = f"; {where}" if (where := placement(run)) else ""
@@ -199,7 +197,6 @@ def _measure(
             aside(note)
 
         own = bool(os.environ.get("MONGODB_URL") or os.environ.get("DATABASE_URL"))
-        workers = tuple(run.workers)
         context = RunContext(run.workload, backing, files, paths, workers, run.cpus, own, there)
         try:
             measure_all(run, targets, context, progress)
@@ -211,7 +208,9 @@ def _measure(
 def _images(workload: Workload, backing: Services, bar: Progress) -> tuple[Path, list[str]]:
     assert workload.images is not None
     task = bar.add_task("images", total=workload.images.count, note="")
-    advance: Callable[[int], None] = lambda done: bar.update(task, completed=done)  # noqa: E731
-    prepared = images.prepare(workload.images, backing, advance)
-    bar.remove_task(task)
-    return prepared
+    try:
+        return images.prepare(
+            workload.images, backing, lambda done: bar.update(task, completed=done)
+        )
+    finally:
+        bar.remove_task(task)

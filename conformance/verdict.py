@@ -22,7 +22,7 @@ _SUITE = ("spec", "harness", "conformance", "requirements")
 _NOT_THE_SUITE = (
     *("conformance/matrix", "conformance/pages.py"),
     *("harness/copies", "harness/doctor.py", "harness/listing.py"),
-    *("requirements/actionlint.txt", "requirements/locust.txt"),
+    "requirements/actionlint.txt",
 )
 
 

@@ -32,7 +32,7 @@ def recheck(tmp_path: Path, *statuses: int) -> Sampler:
 
 
 def test_a_busy_server_may_refuse_until_it_has_recovered(tmp_path: Path) -> None:
-    assert recheck(tmp_path, 503, 504, 502).after == 1
+    assert recheck(tmp_path, 503, 504, 502).checked.after == 1
     with pytest.raises(WrongAnswer, match=r"got +500"):
         recheck(tmp_path, 504, 500)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.analysis.comparable import _MEASURING
+from bench.analysis.comparable import _GENERATOR
 from bench.analysis.compare import changes, main
 from bench.measuring.machine import versions
 from bench.records.result import Failure, Run
@@ -90,22 +90,12 @@ def test_a_p99_over_the_timeout_is_worse(compared: Callable[..., Result], after:
     for one in after.measurements:
         if one.target == SLOW and one.latency:
             one.latency.p99 = None
-    done = compared(SLOW)
+    done = compared()
     assert done.exit_code == 1
     assert "over the timeout" in done.stdout
-    found = json.loads(compared(SLOW, "--json").stdout)["changes"]
-    (p99,) = (one for one in found if one["figure"] == "p99")
+    found = json.loads(compared("--json").stdout)["changes"]
+    (p99,) = (one for one in found if (one["target"], one["figure"]) == (SLOW, "p99"))
     assert (p99["verdict"], set(p99["after"])) == ("worse", {None})
-
-
-def test_intervals_are_adjusted_for_how_many_are_shown(before: Run, after: Run) -> None:
-    def width(*names: str) -> float:
-        found = changes(before, after, names)
-        rate = next(one for one in found if (one.target, one.figure) == (SLOW, "rate"))
-        assert rate.interval
-        return rate.interval.high - rate.interval.low
-
-    assert width(SLOW) < width()
 
 
 def test_single_repeats_prove_nothing(
@@ -143,7 +133,6 @@ def test_a_server_without_figures_is_named(
     done = compared()
     assert done.exit_code == 1
     assert f"GONE  {SLOW} has no result for 10 connections (1 worker): {why}" in done.stdout
-    assert compared("tornado").exit_code == 0, "only the named servers count"
 
 
 def test_runs_that_are_not_alike_are_refused(
@@ -177,13 +166,6 @@ def test_repeats_and_servers_may_differ(compared: Callable[..., Result], after: 
     assert compared().exit_code == 0
 
 
-def test_an_unknown_server_is_bad_usage(compared: Callable[..., Result]) -> None:
-    done = compared("tornadoo")
-    assert done.exit_code == 2
-    assert "'tornadoo'" in done.stderr
-    assert "did you mean tornado" in done.stderr
-
-
 def test_a_result_of_another_schema_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "old.json"
     path.write_text('{"schema_version": 1}')
@@ -193,4 +175,4 @@ def test_a_result_of_another_schema_is_refused(tmp_path: Path) -> None:
 
 
 def test_results_name_all_versions_that_runs_must_share(backing: Services) -> None:
-    assert set(_MEASURING) <= versions(backing).keys()
+    assert _GENERATOR in versions(backing)

@@ -1,5 +1,6 @@
 """A constant rate of h2load: response times count from when requests were due."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from bench.generators import generate
 from bench.generators.interface import LoadResult
-from bench.generators.schedule import follow, reschedule
+from bench.generators.schedule import at_once, follow, reschedule
 from bench.records.measurement import Errors
 from harness.system.ports import free_port
 from harness.toolchains.install import require
@@ -30,6 +31,14 @@ def test_each_connection_has_a_schedule_of_its_own() -> None:
     assert sorted(due) == [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]
     assert late.max() == 0
     assert (starts - due).max() == 15  # the request that was due at 20, while it waited
+
+
+def test_connections_of_one_request_are_due_when_they_are_opened() -> None:
+    """Two every 10; from 20 on, the server accepts none for a while."""
+    starts = np.array([0, 0, 10, 11, 45, 45, 45, 45.0])
+    due, late = at_once(starts, np.ones(8), count=2, period=10)
+    assert list(due) == [0, 0, 10, 10, 20, 20, 30, 30]
+    assert late.max() == 0
 
 
 def stalled(folder: Path) -> LoadResult:
@@ -85,4 +94,4 @@ def test_a_server_that_closes_each_connection_gets_its_rate(tmp_path: Path) -> N
 
 def test_an_empty_log_has_no_lag(tmp_path: Path) -> None:
     (tmp_path / "log").touch()
-    assert reschedule(tmp_path / "log", 10, 1.0) is None
+    assert reschedule(tmp_path / "log", partial(follow, clients=10, interval=1e6)) is None

@@ -92,7 +92,7 @@ def test_the_use_of_a_server_on_another_machine_is_left_out(
     made = measured(plan("/index"), wrong, backing, there)
     (one,) = made.measurements
     assert (one.cpu.server, one.memory) == (None, None)
-    assert any("are unknown: it ran on another machine" in caveat for caveat in caveats(made))
+    assert any("versions, CPU time and memory are not known" in caveat for caveat in caveats(made))
 
 
 def test_it_must_pass_conformance_first(wrong: Target, backing: Services, proved: Verdict) -> None:
@@ -127,4 +127,9 @@ def test_what_cannot_be_measured(
 ) -> None:
     workload = load_workload("text").model_copy(update=changes)
     with pytest.raises(UsageError, match=message):
-        require_one(find_targets(names), workload, {})
+        require_one("http://10.0.0.1:8000", find_targets(names), workload, [], {})
+
+
+def test_a_server_out_of_reach_of_the_workers() -> None:
+    with pytest.raises(UsageError, match=r"out of reach for 192\.0\.2\.1"):
+        require_one("http://127.0.0.1:1", [], load_workload("text"), ["192.0.2.1"], {})

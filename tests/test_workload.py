@@ -40,6 +40,11 @@ def test_a_server_that_is_always_one_process_is_left_out_of_cases_with_several()
     assert taken == {("express/express", "1"), ("express/cluster", "1"), ("express/cluster", "4")}
 
 
+def test_servers_of_the_same_name_are_refused() -> None:
+    with pytest.raises(UsageError, match="the same name"):
+        serving(load_workload("text"), find_targets(("express/express",)) * 2)
+
+
 VALID = """
 title = "T"
 about = "A"

@@ -31,7 +31,8 @@ with two significant digits. ``root=..`` is where the servers are, from the text
     <!-- summary: MACHINE FIGURE WORKLOAD:LEVEL WORKLOAD:LEVEL root=.. -->
     <!-- /summary -->
 
-:mod:`upkeep.recorded` has the tables of recorded behaviours.
+:mod:`upkeep.recorded` has the tables of recorded behaviours, :mod:`upkeep.reproduced` that of
+workloads which were measured twice.
 """
 
 import shlex
@@ -47,6 +48,7 @@ from harness.servers.catalog import find_servers
 from harness.servers.source import count_lines
 from upkeep.recorded import answers_table, deployments_table, servers_table
 from upkeep.reference import published
+from upkeep.reproduced import reproduced
 
 _Interval = tuple[float | None, float | None, float | None]
 
@@ -300,5 +302,6 @@ KINDS: Mapping[str, Callable[[str], str]] = {
     "deployments": deployments_table,
     "servers": servers_table,
     "answers": answers_table,
+    "reproduced": reproduced,
 }
 """The text for the words of each kind of comment; raises :class:`UsageError` if there is none."""

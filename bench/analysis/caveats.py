@@ -52,13 +52,11 @@ def _elsewhere(run: Run) -> list[str]:
     found = []
     for name, server in run.servers.items():
         if server.address:
+            far = any(one.cpu.server is None for one in run.measurements)
+            unknown = "settings, versions, CPU time and memory" if far else "settings and versions"
             found.append(
                 f"{name} ran at {server.address}, started by its user: it was not restarted for "
-                "each trial, and its settings and versions are not known"
-            )
-        if server.address and any(one.cpu.server is None for one in run.measurements):
-            found.append(
-                f"the CPU time and memory of {name} are unknown: it ran on another machine"
+                f"each trial, and its {unknown} are not known"
             )
     return found
 

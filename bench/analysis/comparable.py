@@ -7,8 +7,8 @@ from bench.records.result import Run
 
 _NOT_THE_MEASUREMENT = {"title", "about", "servers", "repeats", "quick", "load"}
 """Fields of a workload that change no figure, and its load, whose fields are compared."""
-_MEASURING = ("h2load", "locust")
-"""Versions that change what is measured with."""
+_GENERATOR = "h2load"
+"""Its version changes what is measured with."""
 
 
 def differences(before: Run, after: Run) -> list[str]:
@@ -29,7 +29,7 @@ def _conditions(run: Run) -> dict[str, Any]:
         **run.workload.model_dump(exclude=_NOT_THE_MEASUREMENT),
         **{f"load {name}": value for name, value in load.items()},
         **{f"machine's {name}": value for name, value in machine.items()},
-        **{f"version of {name}": run.versions.get(name) for name in _MEASURING},
+        f"version of {_GENERATOR}": run.versions.get(_GENERATOR),
         "affinity": sorted({_text(one.affinity) for one in run.measurements}),
     }
 

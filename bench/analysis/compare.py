@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Literal
 
 import click
 import numpy as np
@@ -13,15 +14,15 @@ from rich.text import Text
 
 from bench.analysis.blocks import Repeats, block_effects
 from bench.analysis.comparable import differences
-from bench.analysis.estimates import ERROR, Ratio, between_runs, bounded, mean_of
+from bench.analysis.estimates import ERROR, Estimate, Ratio, between_runs, bounded, mean_of
 from bench.analysis.figures import FIGURES, measured_by_table, most_of, values_by_server
 from bench.analysis.summary import column, shown
-from bench.analysis.words import at_level, figure_text, listed, ratio_text
+from bench.analysis.words import at_level, interval_text, listed, ratio_text
 from bench.records.result import Run
 from bench.records.store import find, read
 from bench.workloads.load import Load
 from harness.console import result, say
-from harness.errors import UsageError, did_you_mean
+from harness.errors import UsageError
 from harness.task import reports_errors
 
 _Place = tuple[str, float]
@@ -49,9 +50,7 @@ class Change:
     has no interval)."""
 
 
-def changes(
-    before: Run, after: Run, names: Sequence[str] = (), least: float = 0.05
-) -> list[Change]:
+def changes(before: Run, after: Run, least: float = 0.05) -> list[Change]:
     """The changes of the servers and figures that both runs have.
 
     A change below ``least`` counts as ``same``. At most 5% of all comparisons of runs of the same
@@ -60,12 +59,7 @@ def changes(
     machine's.
     """
     load = after.workload.load
-    both = [
-        pair
-        for figure in shown(load)
-        for pair in _pairs(before, after, figure)
-        if not names or pair.target in names
-    ]
+    both = [pair for figure in shown(load) for pair in _pairs(before, after, figure)]
     order = {target: at for at, target in enumerate(after.servers)}
     both.sort(key=lambda pair: (order[pair.target], pair.place))
     return [_change(pair, load, ERROR / len(both), least) for pair in both]
@@ -146,14 +140,14 @@ def _against_others(pair: _Pair, error: float) -> Ratio | None:
     return found.ratio(error) if found else None
 
 
-def gone(before: Run, after: Run, names: Sequence[str] = ()) -> list[str]:
+def gone(before: Run, after: Run) -> list[str]:
     """The servers that BEFORE has figures of and AFTER has not, with the reason."""
     load = before.workload.load
     had, have = measured_by_table(before), measured_by_table(after)
     found = []
     for target in before.servers:
         lost = [at for at in had if target in had[at] and target not in have.get(at, {})]
-        if not lost or (names and target not in names):
+        if not lost:
             continue
         reasons = [one.why for one in after.failures if one.target == target]
         if any(one.disqualifies for one in after.failures if one.target == target):
@@ -170,7 +164,6 @@ def gone(before: Run, after: Run, names: Sequence[str] = ()) -> list[str]:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("before")
 @click.argument("after")
-@click.argument("names", nargs=-1, metavar="[NAME[/DEPLOYMENT]]...")
 @click.option(
     "--least",
     default=5.0,
@@ -181,9 +174,7 @@ def gone(before: Run, after: Run, names: Sequence[str] = ()) -> list[str]:
 @click.option("--anyway", is_flag=True, help="Compare runs that are not alike.")
 @click.option("--json", "to_json", is_flag=True, help="Print JSON.")
 @reports_errors
-def main(
-    before: str, after: str, names: tuple[str, ...], least: float, anyway: bool, to_json: bool
-) -> None:
+def main(before: str, after: str, least: float, anyway: bool, to_json: bool) -> None:
     """Show what changed from result BEFORE to result AFTER (files, or ids in results/).
 
     The ratios' intervals include the noise within and between the repeats of each run. They cannot
@@ -198,8 +189,7 @@ def main(
         if not anyway:
             raise UsageError(f"{text}. --anyway compares them all the same")
         say(text)
-    wanted = _wanted(one, other, names)
-    found, lost = changes(one, other, wanted, least / 100), gone(one, other, wanted)
+    found, lost = changes(one, other, least / 100), gone(one, other)
     if not found and not lost:
         raise UsageError("these results have no server, case and level in common")
     if to_json:
@@ -218,20 +208,6 @@ def _json(change: Change) -> dict[str, object]:
         return [value if math.isfinite(value) else None for value in values]
 
     return asdict(change) | {"before": finite(change.before), "after": finite(change.after)}
-
-
-def _wanted(before: Run, after: Run, names: Sequence[str]) -> list[str]:
-    """The servers that these names select."""
-    known = {**before.servers, **after.servers}
-    for name in names:
-        if not any(target == name or target.startswith(f"{name}/") for target in known):
-            hint = did_you_mean(name, known, f"they have {listed(known)}")
-            raise UsageError(f"neither run has a server {name!r}: {hint}")
-    return [
-        target
-        for target in known
-        if any(target == name or target.startswith(f"{name}/") for name in names)
-    ]
 
 
 _STYLES = {"better": "green", "worse": "red", "same": "dim", "shared": "yellow", "unsure": "yellow"}
@@ -268,10 +244,8 @@ def _show(found: Sequence[Change], load: Load) -> None:
 
 
 def _repeats_text(values: tuple[float, ...]) -> str:
-    middle = figure_text(mean_of(values))
-    if len(values) == 1:
-        return middle
-    return f"{middle} [{figure_text(min(values))} to {figure_text(max(values))}]"
+    kind: Literal["range", "single"] = "range" if len(values) > 1 else "single"
+    return interval_text(Estimate(mean_of(values), min(values), max(values), kind, values))
 
 
 if __name__ == "__main__":

@@ -28,10 +28,6 @@ class Figure:
     better: Literal["more", "less"] = "less"
 
 
-def _failed(measurement: Measurement) -> float | None:
-    return _share(measurement.errors.total, measurement.requests)
-
-
 def _share(failed: int, answered: int) -> float | None:
     return 100 * failed / (failed + answered) if failed + answered else None
 
@@ -88,7 +84,7 @@ FIGURES = {
         Figure("p99", "Latency, 99th percentile", "ms", _latency("p99")),
         Figure("p99_9", "Latency, 99.9th percentile", "ms", _latency("p99_9")),
         Figure("max", "Longest latency", "ms", _latency("max")),
-        Figure("failed", "Failed requests", "%", _failed),
+        Figure("failed", "Failed requests", "%", lambda it: _share(it.errors.total, it.requests)),
         Figure("cpu", "CPU time of the server", "µs/request", _cpu("server")),
         Figure("database_cpu", "CPU time of the database", "µs/request", _cpu("database")),
         Figure("upstream_cpu", "CPU time of the upstream", "µs/request", _cpu("upstream")),
@@ -275,9 +271,7 @@ def _row(repeats: list[Measurement], tables: dict[str, Table]) -> Row:
         for name, table in tables.items()
         if first.target in table
     }
-    errors = Errors(
-        **{kind: sum(getattr(one.errors, kind) for one in repeats) for kind in Errors.model_fields}
-    )
+    errors = Errors.sum([one.errors for one in repeats])
     for name in _PLAIN:
         if known := [value for one in repeats if (value := FIGURES[name].of(one)) is not None]:
             # Failures over all requests: a mean of repeats would hide how many a repeat had.

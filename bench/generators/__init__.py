@@ -1,31 +1,18 @@
-"""Load generators: existing programs, each for the loads that it suits.
-
-h2load generates the load on this machine, at a fraction of Locust's cost. Locust generates it on
-others, and a constant rate for servers that close each connection: h2load keeps no schedule across
-connections. Both return a :class:`LoadResult`.
-"""
-
-from collections.abc import Sequence
+"""The load generator, h2load, here or on other machines, and the search for a capacity by it."""
 
 from bench.generators import capacity, h2load
-from bench.generators import locust_program as locust
 from bench.generators.interface import GeneratorError, LoadResult, LoadSpec
+from bench.generators.workers import Workers
 from harness.toolchains.install import require
 
 
-def generate(spec: LoadSpec, workers: Sequence[str] = ()) -> LoadResult:
-    """Run a load against a server.
-
-    ``workers`` are other machines that generate it instead of this one, with Locust.
-    """
+def generate(spec: LoadSpec, workers: Workers | None = None) -> LoadResult:
+    """Put a load on a server, from this machine or from ``workers``."""
     if spec.load.model == "capacity":
         return capacity.search(
             spec, lambda step: generate(step.but(threads=spec.load.threads), workers)
         )
-    unscheduled = spec.load.model == "constant rate" and not spec.keep_alive
-    if workers or unscheduled:
-        return locust.generate(spec, workers)
-    return h2load.generate(spec)
+    return workers.generate(spec) if workers else h2load.generate(spec)
 
 
 def prepare() -> None:
@@ -33,4 +20,4 @@ def prepare() -> None:
     require(["h2load", "iproute2"])
 
 
-__all__ = ["GeneratorError", "LoadResult", "LoadSpec", "generate", "prepare"]
+__all__ = ["GeneratorError", "LoadResult", "LoadSpec", "Workers", "generate", "prepare"]

@@ -145,10 +145,10 @@ class _Search:
     def _doubts(self) -> list[Warning]:
         low, high = self._range()
         if high == math.inf:
-            return [Warning(kind="at-least", values={"least": low})]
+            return [Warning.of("at-least", least=low)]
         if any(one.generator_limited and one.rate == high for one in self._tried):
-            return [Warning(kind="generator-limited", values={"rate": high, "least": low})]
-        return [] if low else [Warning(kind="nothing-held", values={"rate": high})]
+            return [Warning.of("generator-limited", rate=high, least=low)]
+        return [] if low else [Warning.of("nothing-held", rate=high)]
 
     def _recover(self) -> None:
         """Wait until the server is prompt again."""

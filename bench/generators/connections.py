@@ -59,7 +59,7 @@ def connections(pid: int, port: int, most: int) -> Connections:
     The sockets are counted only if there are fewer than ``most``.
     """
     found = Connections(time.monotonic(), most)
-    own = {_inode(link) for link in _links(os.getpid())}
+    own = {int(link[8:-1]) for link in _links(os.getpid()) if link.startswith("socket:")}
     states = ("state", "established", "state", "syn-sent")
     command = ["ss", "-HOtnoie", *states, "dport", "=", f":{port}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -77,20 +77,11 @@ def connections(pid: int, port: int, most: int) -> Connections:
             found.connecting.append(2.0 ** values.get("retries", 0) - 1)
     if found.established + len(found.connecting) < most:
         # Some may just be replaced: their file descriptors are there all the time.
-        found.sockets = count_sockets(pid)
+        found.sockets = sum(link.startswith("socket:") for link in _links(pid))
     return found
-
-
-def count_sockets(pid: int) -> int:
-    """The sockets of a program; one that is replaced in the meantime counts once."""
-    return sum(link.startswith("socket:") for link in _links(pid))
 
 
 def _links(pid: int) -> Iterator[str]:
     for link in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(FileNotFoundError):
             yield str(link.readlink())
-
-
-def _inode(link: str) -> int:
-    return int(link[8:-1]) if link.startswith("socket:") else 0

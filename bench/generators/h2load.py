@@ -12,27 +12,29 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench.generators.connections import Connections, connections, count_sockets
+from bench.generators.connections import Connections, connections
 from bench.generators.h2load_log import Log
 from bench.generators.interface import Bodies, GeneratorError, LoadResult, LoadSpec
-from bench.generators.program import Finished, output_of, run
-from bench.generators.schedule import reschedule
+from bench.generators.program import Finished, run
+from bench.generators.schedule import at_once, follow, reschedule
 from bench.records.measurement import Clients, Errors
 from bench.records.warning import Warning
 
-_PERIODS = 100  # The most often that connections are opened, per second
 _LOOKS = (3, 1)
 _LOOK = 0.25
 # Seconds before the end, with those for each connection, when the connections are inspected: a
 # multiple of them, as the machine is busy. The last time before the end counts.
 _LOOK_EACH = 100e-6
 _NEAR = 1.0  # Seconds before the end in which a request that waits is taken to go on waiting
-_OVER = "Main benchmark duration is over"
-_TEARDOWN = 0.2  # Seconds in which all connections are closed at the end
+# Seconds after the end until h2load is stopped. Before 1.64 it goes on if the server closes
+# connections: a client that connects at the end never stops, and the log is complete by then
+# (https://github.com/nghttp2/nghttp2/issues/2250)
+_TEARDOWN = 1.0
 # Microseconds of CPU time per request that h2load should not exceed
 _COSTLY = 15
 _COSTLY_AT_A_RATE = 40  # with a timer for each request
@@ -63,7 +65,6 @@ def _timed(spec: LoadSpec) -> LoadResult:
     clients = int(spec.level)
     command = _command(spec, clients, ["--duration", f"{spec.duration * 1000:.0f}ms"])
     end = time.monotonic() + spec.duration
-    hang = _Hang(spec, min(spec.load.threads, clients))
     seen: list[Connections] = []
 
     def look(pid: int) -> None:
@@ -77,7 +78,7 @@ def _timed(spec: LoadSpec) -> LoadResult:
 
     before = _LOOK + clients * _LOOK_EACH
     looks = [spec.duration - times * before for times in _LOOKS]
-    finished = run(command, spec, looks, look, hang.has_begun)
+    finished = run(command, spec, looks, look, lambda: time.monotonic() > end + _TEARDOWN)
     last = seen[-1] if seen else None
     log = Log(_log(spec), spec.load.timeout, spec.statuses)
     if finished.was_stopped:
@@ -101,7 +102,7 @@ def _unended(load: "_Load", last: Connections | None, end: float) -> tuple[Error
     errors = Errors(timeout=load.log.late, status=load.log.refused)
     if last is None:
         errors.unfinished = in_flight
-        return errors, [Warning(kind="uninspected", values={"count": in_flight})]
+        return errors, [Warning.of("uninspected", count=in_flight)]
     warnings = []
     until = end if end - last.at < _NEAR else last.at
     lost = max(load.clients - last.sockets, 0)
@@ -109,12 +110,10 @@ def _unended(load: "_Load", last: Connections | None, end: float) -> tuple[Error
     errors.connect = lost - errors.read + last.unconnected(until, spec.load.timeout)
     errors.unfinished = min(last.unanswered(until, spec.load.timeout), in_flight - errors.read)
     if lost:
-        values: dict[str, float | str] = {"count": lost, "clients": load.clients}
-        warnings.append(Warning(kind="connections-lost", values=values))
+        warnings.append(Warning.of("connections-lost", count=lost, clients=load.clients))
     waiting = last.unanswered(until, spec.duration / 2)
     if waiting > errors.unfinished:
-        values = {"count": waiting, "timeout": spec.load.timeout}
-        warnings.append(Warning(kind="ended-early", values=values))
+        warnings.append(Warning.of("ended-early", count=waiting, timeout=spec.load.timeout))
     return errors, warnings
 
 
@@ -134,12 +133,12 @@ def _seconds(load: "_Load", errors: Errors) -> float:
 
 def _counted(spec: LoadSpec) -> LoadResult:
     """A number of requests; connections on which nothing happens are given up."""
-    rate: list[str] = []
+    opening: list[str] = []
     if spec.load.model == "connection rate":
         assert spec.duration is not None
         clients = round(spec.level * spec.duration)
         requests = clients * spec.load.calls
-        rate = _rate(int(spec.level))
+        opening = _opened(*_opening(spec.level))
     else:
         assert spec.load.requests is not None
         requests = spec.load.requests
@@ -148,7 +147,7 @@ def _counted(spec: LoadSpec) -> LoadResult:
     command = _command(
         spec,
         clients,
-        ["--requests", str(requests), *rate, "--connection-inactivity-timeout", patience],
+        ["--requests", str(requests), *opening, "--connection-inactivity-timeout", patience],
     )
     finished = run(command, spec)
     totals, log = _Totals.of(finished), Log(_log(spec), spec.load.timeout, spec.statuses)
@@ -167,6 +166,8 @@ def _counted(spec: LoadSpec) -> LoadResult:
 def _scheduled(spec: LoadSpec) -> LoadResult:
     """A constant rate. Each connection has a schedule of its own: a request per second, or more.
 
+    A server that closes each connection gets a new one for each request, opened when it is due.
+
     What has not been answered by the end and the timeout has failed; h2load is stopped then. It
     does not reopen a connection that breaks: requests that were still due on it have failed, too.
     """
@@ -174,19 +175,26 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
     assert duration is not None
     spec = spec.but(threads=1)
     requests = max(round(spec.level * duration), 1)
-    clients = min(math.ceil(spec.level), requests, spec.clients)
+    count, period = _opening(spec.level)
+    clients, schedule = requests, []
+    if spec.keep_alive:
+        clients = min(math.ceil(spec.level), requests, spec.clients)
+        schedule = ["--rps", f"{spec.level / clients:.6f}"]
     command = _command(
         spec,
         clients,
         [
-            *("--requests", str(requests), "--rps", f"{spec.level / clients:.6f}"),
-            *_opening(spec.level),
+            *("--requests", str(requests), *schedule),
+            *_opened(count, period),
             *("--connection-inactivity-timeout", f"{math.ceil(spec.load.timeout) + 1}s"),
         ],
     )
     end = time.monotonic() + duration + spec.load.timeout
-    finished = run(command, spec, hangs=lambda _: time.monotonic() > end)
-    lag = reschedule(_log(spec), clients, clients / spec.level)
+    finished = run(command, spec, hangs=lambda: time.monotonic() > end)
+    due = partial(at_once, count=count, period=period * 1e3)
+    if spec.keep_alive:
+        due = partial(follow, clients=clients, interval=clients / spec.level * 1e6)
+    lag = reschedule(_log(spec), due)
     log = Log(_log(spec), spec.load.timeout, spec.statuses)
     if finished.was_stopped:
         totals = _Totals(started=requests, done=log.ended)
@@ -197,10 +205,9 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
         connect=requests - totals.started, read=broken, timeout=log.late, status=log.refused
     )
     errors.unfinished = requests - len(log.good) - errors.total
-    lost: dict[str, float | str] = {"count": broken, "clients": clients}
-    warnings = [Warning(kind="connections-lost", values=lost)] if broken else []
+    lost = Warning.of("connections-lost", count=broken, clients=clients)
     load = _Load(spec, command, clients, finished, totals, log)
-    result = load.result(errors, max(log.seconds, duration), clients, warnings)
+    result = load.result(errors, max(log.seconds, duration), clients, [lost] if broken else [])
     return replace(result, lag=lag, busiest=finished.cpu / finished.seconds, attempts=requests)
 
 
@@ -225,15 +232,13 @@ def _log(spec: LoadSpec) -> Path:
     return spec.folder / "h2load.tsv"
 
 
-def _rate(per_second: int) -> list[str]:
-    """The rate, in the shortest period with a whole number of connections and milliseconds."""
-    common = math.gcd(per_second, 1000)
-    periods = max(n for n in range(1, _PERIODS + 1) if common % n == 0)
-    return ["--rate", str(per_second // periods), "--rate-period", f"{1000 // periods}ms"]
+def _opened(count: int, period: int) -> list[str]:
+    return ["--rate", str(count), "--rate-period", f"{period}ms"]
 
 
-def _opening(per_second: float) -> list[str]:
-    """The options that open connections evenly, about as fast as they send requests."""
+def _opening(per_second: float) -> tuple[int, int]:
+    """How many connections are opened in a period of how many milliseconds: evenly, as fast as
+    they send requests but for a small error."""
 
     def count(period: int) -> int:
         return max(round(per_second * period / 1000), 1)
@@ -242,30 +247,7 @@ def _opening(per_second: float) -> list[str]:
         return abs(count(period) * 1000 / period / per_second - 1)
 
     period = next((one for one in range(1, 1000) if error(one) <= _PRECISE), 1000)
-    return ["--rate", str(count(period)), "--rate-period", f"{period}ms"]
-
-
-class _Hang:
-    """Finds out that h2load goes on after its duration.
-
-    Before 1.64 it does if the server closes connections: a client that is connecting at that time
-    never stops (https://github.com/nghttp2/nghttp2/issues/2250). Its log is complete by then.
-    """
-
-    def __init__(self, spec: LoadSpec, threads: int) -> None:
-        self._output, self._threads = output_of(spec), threads
-        self._over: float | None = None
-
-    def has_begun(self, pid: int) -> bool:
-        """Whether connections are still open some time after the end."""
-        if self._output.read_text(errors="replace").count(_OVER) < self._threads:
-            return False
-        self._over = self._over or time.monotonic()
-        if time.monotonic() - self._over < _TEARDOWN:
-            return False
-        with suppress(OSError):
-            return count_sockets(pid) > 0
-        return False
+    return count(period), period
 
 
 @dataclass(frozen=True)
@@ -313,8 +295,7 @@ class _Load:
         cost = finished.cpu / max(self.totals.started, 1) * 1e6
         limit = _COSTLY_AT_A_RATE if self.spec.load.model == "constant rate" else _COSTLY
         if cost > limit and self.totals.started >= _MANY:
-            values: dict[str, float | str] = {"cost": cost, "limit": limit}
-            warnings.append(Warning(kind="generator-costly", values=values))
+            warnings.append(Warning.of("generator-costly", cost=cost, limit=limit))
         return LoadResult(
             command=self.command,
             requests=len(log.good),

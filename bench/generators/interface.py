@@ -12,7 +12,6 @@ from bench.records.warning import Warning
 from bench.workloads.load import Load
 from harness.errors import TaskError
 
-IN_FLIGHT = 10_000  # The most connections of an open model at once; others wait for a slot
 WINDOWS = 4  # Windows per second, in which good responses are counted
 
 
@@ -62,6 +61,17 @@ class Bodies:
     # length.
     least: int
     most: int | None
+
+    @classmethod
+    def sum(cls, parts: Sequence["Bodies"]) -> "Bodies":
+        """Those of several loads."""
+        most = [one.most for one in parts if one.most is not None]
+        return cls(
+            received=sum(one.received for one in parts),
+            due=sum(one.due for one in parts),
+            least=sum(one.least for one in parts),
+            most=sum(most) if len(most) == len(parts) else None,
+        )
 
     @property
     def agree(self) -> bool:

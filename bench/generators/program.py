@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from bench.generators.interface import GeneratorError, LoadSpec
 from harness.system.processes import ending, spawn, stop
@@ -33,12 +32,12 @@ def run(
     spec: LoadSpec,
     looks: Sequence[float] = (),
     look: Callable[[int], None] = lambda _: None,
-    hangs: Callable[[int], bool] = lambda _: False,
+    hangs: Callable[[], bool] = lambda: False,
 ) -> Finished:
     """Run a generator's program to its end; stop it if this is interrupted.
 
     ``look`` gets its process id at times, the ``looks``, in seconds from its start. ``hangs``
-    tells from it whether the program has done its work but does not end.
+    tells whether the program has done its work but does not end.
     """
     program = find_program(command[0])
     if program is None:
@@ -46,7 +45,7 @@ def run(
     requests = (spec.load.requests or 0) + 1
     bound = (spec.duration or 0) + requests * spec.load.timeout + GRACE
     env = os.environ | {"PATH": search_path()}
-    log = output_of(spec)
+    log = spec.folder / "generator.txt"
     before, began = _children(), time.monotonic()
     with log.open("w") as output:
         process = spawn([program, *command[1:]], cwd=spec.folder, env=env, output=output)
@@ -69,16 +68,11 @@ def run(
     return Finished(text, seconds, cpu, observer, was_stopped)
 
 
-def output_of(spec: LoadSpec) -> Path:
-    """The file with the output of the generator's program."""
-    return spec.folder / "generator.txt"
-
-
-def _await(process: subprocess.Popen[bytes], bound: float, hangs: Callable[[int], bool]) -> bool:
+def _await(process: subprocess.Popen[bytes], bound: float, hangs: Callable[[], bool]) -> bool:
     """Wait for the end of a program; return whether it had to be stopped."""
     deadline = time.monotonic() + bound
     while process.poll() is None:
-        if hangs(process.pid):
+        if hangs():
             process.kill()
             process.wait()
             return True

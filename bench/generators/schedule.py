@@ -7,6 +7,7 @@ connection of a request, but all have the same interval, so that their schedules
 """
 
 import heapq
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -38,18 +39,26 @@ def follow(starts: Times, took: Times, clients: int, interval: float) -> tuple[T
     return np.minimum(due, starts), late
 
 
-def reschedule(log: Path, clients: int, interval: float) -> float | None:
-    """Rewrite a log so that requests start when they were due.
+def at_once(starts: Times, took: Times, count: int, period: float) -> tuple[Times, Times]:
+    """The same of requests that each open a connection, ``count`` in each ``period``.
 
-    Returns the 99th percentile, in milliseconds, of how late free connections sent them. The
-    interval is in seconds.
+    A connection that the server accepts late is the server's fault, and so no lag.
+    """
+    due = starts[0] + period * (np.arange(len(starts)) // count)
+    return np.minimum(due, starts), np.zeros(len(took))
+
+
+def reschedule(log: Path, due_at: Callable[[Times, Times], tuple[Times, Times]]) -> float | None:
+    """Rewrite a log so that requests start when they were due, by one of the functions above.
+
+    Returns the 99th percentile, in milliseconds, of how late free connections sent them.
     """
     if not log.stat().st_size:
         return None
     rows = np.loadtxt(log, np.int64, ndmin=2)
     rows = rows[np.argsort(rows[:, 0], kind="stable")]
     starts, took = rows[:, 0].astype(float), rows[:, 2].astype(float)
-    due, late = follow(starts, took, clients, interval * 1e6)
+    due, late = due_at(starts, took)
     rows[:, 2] += rows[:, 0] - due.astype(np.int64)
     rows[:, 0] = due
     np.savetxt(log, rows, "%d")

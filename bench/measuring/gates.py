@@ -50,19 +50,15 @@ def warnings(
     ]
 
 
-def _warning(kind: str, **values: float | str) -> Warning:
-    return Warning.model_validate({"kind": kind, "values": values})
-
-
 def _machine(usage: Usage) -> Iterator[Warning]:
     """Whether the machine did other things, or had too few cores."""
     pressure = usage.pressure
     if usage.other_share > _BUSY:
-        yield _warning("busy", share=usage.other_share)
+        yield Warning.of("busy", share=usage.other_share)
     if pressure.cpu_some and pressure.cpu_some > _WAITED:
-        yield _warning("waiting", share=pressure.cpu_some)
+        yield Warning.of("waiting", share=pressure.cpu_some)
     if pressure.steal and pressure.steal > _STOLEN:
-        yield _warning("steal", share=pressure.steal)
+        yield Warning.of("steal", share=pressure.steal)
 
 
 def _generator(workload: Workload, result: LoadResult, usage: Usage) -> Iterator[Warning]:
@@ -72,12 +68,12 @@ def _generator(workload: Workload, result: LoadResult, usage: Usage) -> Iterator
     if busiest is None:
         busiest = usage.cpu.generator / seconds / workload.load.threads
     if busiest > _SATURATED:
-        yield _warning("generator-busy", share=busiest)
+        yield Warning.of("generator-busy", share=busiest)
     median = result.latency.p50 if result.latency else None
     if result.lag and result.lag > max(_LATE * (median or 0), _PUNCTUAL):
-        yield _warning("generator-late", ms=result.lag)
+        yield Warning.of("generator-late", ms=result.lag)
     if usage.cpu.observer / seconds > _OBSERVED:
-        yield _warning("observer", share=usage.cpu.observer / seconds)
+        yield Warning.of("observer", share=usage.cpu.observer / seconds)
 
 
 def _load(workload: Workload, level: float, result: LoadResult, usage: Usage) -> Iterator[Warning]:
@@ -86,12 +82,12 @@ def _load(workload: Workload, level: float, result: LoadResult, usage: Usage) ->
     if load.model == "closed" and load.requests is None:
         share = in_service(result) / level
         if result.requests and share < _PRESENT:
-            yield _warning("absent-load", share=share)
+            yield Warning.of("absent-load", share=share)
     if load.model == "constant rate" and machine > _OVERLOADED:
-        yield _warning("overload", share=machine)
+        yield Warning.of("overload", share=machine)
     if result.clients and result.clients.starved:
         count, clients = result.clients.starved, result.clients.count
-        yield _warning("starved", count=count, clients=clients, patience=PATIENCE)
+        yield Warning.of("starved", count=count, clients=clients, patience=PATIENCE)
 
 
 def in_service(result: LoadResult) -> float:
@@ -106,13 +102,14 @@ def in_service(result: LoadResult) -> float:
 
 def _steadiness(workload: Workload, result: LoadResult, warmup: Warmup | None) -> Iterator[Warning]:
     if warmup and warmup.judged and warmup.until_level is None:
-        yield _warning("never-level", seconds=warmup.seconds)
+        yield Warning.of("never-level", seconds=warmup.seconds)
     if workload.load.model == "capacity" or workload.load.requests is not None:
         return
     change = drift(result.windows)
     if change:
-        direction = "higher" if change > 0 else "lower"
-        yield _warning("unsteady", share=abs(change), direction=direction)
+        yield Warning.of(
+            "unsteady", share=abs(change), direction="higher" if change > 0 else "lower"
+        )
 
 
 def _bottlenecks(
@@ -124,19 +121,19 @@ def _bottlenecks(
     if cpu.server is None:
         return
     if database > cpu.server:
-        yield _warning("database-busy", database=database, server=cpu.server)
+        yield Warning.of("database-busy", database=database, server=cpu.server)
     if upstream > _SATURATED:
-        yield _warning("upstream-busy", share=upstream)
+        yield Warning.of("upstream-busy", share=upstream)
     workers = int(case.settings.get("WORKERS", "1"))
     own = cpu.server / seconds / workers
     if workload.load.model == "closed" and own > _SHARE:
-        yield _warning("more-cores", cores=cpu.server / seconds, workers=workers)
+        yield Warning.of("more-cores", cores=cpu.server / seconds, workers=workers)
     generator = cpu.generator / seconds / workload.load.threads
     busiest = max(own, database / seconds, upstream, generator)
     waited = (usage.pressure.cpu_some or 0) > _WAITED
     idle = max(busiest, usage.pressure.machine or 0) < _IDLE and not waited
     if workload.load.model == "closed" and idle:
-        yield _warning("latency-bound", share=busiest)
+        yield Warning.of("latency-bound", share=busiest)
 
 
 def _answers(
@@ -144,11 +141,11 @@ def _answers(
 ) -> Iterator[Warning]:
     sent = result.requests + result.errors.total
     if workload.samples and not checked.during:
-        yield _warning("uncompared")
+        yield Warning.of("uncompared")
     for source in sources:
         # Failed requests may have used it, too.
         if source.counted * result.requests > (_TOO_MUCH * source.least + _SLACK) * sent:
-            values = {"counted": source.counted, "least": source.least}
-            yield _warning("other-clients", source=source.name, **values)
+            counts = source.model_dump(include={"counted", "least"})
+            yield Warning.of("other-clients", source=source.name, **counts)
     if sent and result.errors.total / sent > _FAILED:
-        yield _warning("failed", share=result.errors.total / sent)
+        yield Warning.of("failed", share=result.errors.total / sent)

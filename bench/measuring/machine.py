@@ -5,14 +5,12 @@ import platform
 import re
 import resource
 import subprocess
-import sys
 from pathlib import Path
 
 import psutil
 import psycopg
 import pymongo
 
-from bench.generators import locust_program as locust
 from bench.records.result import Machine
 from bench.workloads.load import Load
 from harness.errors import UsageError
@@ -88,9 +86,8 @@ def _cpu(field: str) -> str:
 
 
 def versions(services: Services) -> dict[str, str]:
-    """The versions of Python, the load generators and the databases."""
-    found = {"python": platform.python_version(), "locust": locust.version()}
-    found["h2load"] = _version("h2load", "--version")
+    """The versions of Python, the load generator and the databases."""
+    found = {"python": platform.python_version(), "h2load": _h2load()}
     with pymongo.MongoClient[dict[str, object]](services.mongodb_url) as client:
         found["mongodb"] = client.server_info()["version"]
     with psycopg.connect(services.database_url) as connection:
@@ -98,9 +95,14 @@ def versions(services: Services) -> dict[str, str]:
     return found
 
 
-def _version(program: str, argument: str) -> str:
-    version = version_of(program, argument)
+def _h2load() -> str:
+    version = version_of("h2load", "--version")
     return ".".join(map(str, version)) if version else "not installed"
+
+
+def identity() -> str:
+    """What machines that generate a load together have in common."""
+    return f"commit {commit()}, h2load {_h2load()}"
 
 
 def commit() -> str:
@@ -116,8 +118,3 @@ def commit() -> str:
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return described.stdout.strip()
-
-
-def command() -> list[str]:
-    """The command line of this run."""
-    return ["just", "bench", *sys.argv[1:]]

@@ -64,7 +64,7 @@ class Meter:
         )
         known = sum(one or 0 for one in (server, database, upstream))
         known += (result.cpu - result.workers_cpu + program) * share
-        # Locust takes seconds to start and to end, in which this program observes too.
+        # What this program does between and after the loads is no part of them.
         loaded = sum(step.seconds for step in result.steps) or result.seconds
         return Usage(
             cpu=Cpu(

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import psutil
 
 _INTERVAL = 0.5  # The least seconds between two memory samples
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SHARE = 0.01  # The share of a core that sampling may use: many processes are sampled less often
 
 
@@ -88,7 +89,7 @@ class Peak:
 
 def listening_at(urls: Iterable[str]) -> Tree:
     """The programs on this machine that listen on the ports of these URLs."""
-    ports = {urlsplit(url).port for url in urls if urlsplit(url).hostname in _LOOPBACK}
+    ports = {urlsplit(url).port for url in urls if urlsplit(url).hostname in LOOPBACK}
     pids = {
         connection.pid
         for connection in psutil.net_connections("tcp")
@@ -114,6 +115,3 @@ def _listens(process: psutil.Process, ports: Collection[int | None]) -> bool:
         own = [one for one in process.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
         return any(one.laddr.port in ports for one in own)
     return False
-
-
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -1,12 +1,12 @@
 """A server that the user runs, usually on another machine."""
 
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 import psutil
 
 import spec
-from bench.generators.locust_program import is_loopback
-from bench.measuring.process_tree import Tree, listening_at
+from bench.measuring.process_tree import LOOPBACK, listening_at
 from bench.workloads.workload import Workload
 from conformance.subject import Subject
 from harness.errors import TaskError, UsageError
@@ -21,7 +21,7 @@ class RemoteServer:
     def __init__(self, url: str) -> None:
         subject = Subject.at(url)
         self.url, self.host, self.port = subject.url, subject.host, subject.port
-        self.tree = listening_at([url]) if is_loopback(subject.host) else Tree()
+        self.tree = listening_at([url])
 
     def require_alive(self) -> None:
         """Raise if it was restarted: its CPU time would start again from 0."""
@@ -29,8 +29,16 @@ class RemoteServer:
             raise TaskError("the server was restarted, or has ended")
 
 
-def require_one(targets: Sequence[Target], workload: Workload, env: Mapping[str, str]) -> None:
+def require_one(
+    address: str,
+    targets: Sequence[Target],
+    workload: Workload,
+    workers: Sequence[str],
+    env: Mapping[str, str],
+) -> None:
     """Raise if a workload cannot be put on one server, with settings of its own."""
+    if urlsplit(address).hostname in LOOPBACK and set(workers) - set(LOOPBACK):
+        raise UsageError(f"{address} is out of reach for {', '.join(workers)}")
     if len(targets) > 1:
         names = ", ".join(target.name for target in targets)
         raise UsageError(f"--target is one server: give the NAME/DEPLOYMENT that it is ({names})")

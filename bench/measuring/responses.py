@@ -76,14 +76,9 @@ class Sampler:
         if body:
             json = (("Content-Type", "application/json"),)
             self._request = partial(Request, method="POST", headers=json, body=body.encode())
-        self.during = self.after = self.unanswered = 0
+        self.checked = Checked(during=0, after=0, unanswered=0)
         self.wrong: WrongAnswer | None = None
         self._over = threading.Event()
-
-    @property
-    def checked(self) -> Checked:
-        """The responses that were compared so far."""
-        return Checked(during=self.during, after=self.after, unanswered=self.unanswered)
 
     def ask(self, path: str, timeout: float = 2.0) -> bool:
         """Whether there was a response; raises if it is wrong."""
@@ -115,31 +110,31 @@ class Sampler:
         while not self._over.wait(interval):
             try:
                 if self.ask(choose.choice(self.paths)):
-                    self.during += 1
+                    self.checked.during += 1
                 else:
-                    self.unanswered += 1
+                    self.checked.unanswered += 1
             except WrongAnswer as wrong:
                 self.wrong = wrong
                 return
 
     def settle(self) -> None:
         """Wait for an answer after the warm-up: its own requests have then been dealt with."""
-        deadline = time.monotonic() + _RECOVERY
-        while not self.ask(self.paths[0], timeout=_RECOVERY):
-            if time.monotonic() > deadline:
-                raise TaskError(f"no answer within {_RECOVERY:.0f} s after the warm-up")
-            time.sleep(0.2)
+        if not self._is_answered(self.paths[0], time.monotonic() + _RECOVERY):
+            raise TaskError(f"no answer within {_RECOVERY:.0f} s after the warm-up")
 
     def recheck(self) -> None:
         """Request each path, or a random sample of many, after the load."""
         paths = random.Random(2).sample(self.paths, min(len(self.paths), _MOST_AFTER))
         deadline = time.monotonic() + _RECOVERY
         for path in paths:
-            while not self.ask(path, timeout=_RECOVERY):
-                if time.monotonic() > deadline:
-                    raise WrongAnswer(f"{path} is not answered {_RECOVERY:.0f} s after the load")
-                time.sleep(0.2)
-            self.after += 1
+            if not self._is_answered(path, deadline):
+                raise WrongAnswer(f"{path} is not answered {_RECOVERY:.0f} s after the load")
+            self.checked.after += 1
+
+    def _is_answered(self, path: str, deadline: float) -> bool:
+        while not (answered := self.ask(path, timeout=_RECOVERY)) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        return answered
 
 
 def body_sizes(paths: Sequence[str], files: Path) -> list[int]:

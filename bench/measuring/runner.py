@@ -1,5 +1,6 @@
 """A run: all trials of a workload, each saved as it finishes."""
 
+import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -58,6 +59,8 @@ def serving(workload: Workload, targets: Sequence[Target]) -> list[Target]:
             able.append(target)
     if not able:
         raise UsageError("none of these servers can run the workload")
+    if len({one.name for one in able}) < len(able):
+        raise UsageError("two of these servers have the same name: rename the folder of one")
     return able
 
 
@@ -123,7 +126,7 @@ def start(
         workload_name=name,
         workload=workload,
         quick=quick,
-        command=machine.command(),
+        command=["just", "bench", *sys.argv[1:]],
         started=now(),
         project=machine.commit(),
         machine=machine.describe(),
@@ -223,25 +226,22 @@ def _take(run: Run, trial: Trial, context: RunContext) -> bool:
     If something other than the server fails, the trial is tried again.
     """
     run.failures = [one for one in run.failures if one.key != trial.key]
-    for attempt in range(1, _TRIES + 1):
+    for _ in range(_TRIES):
         try:
             run.measurements.append(measure(trial, context))
             return True
         except TransientError as error:
-            failure = _failure(trial, error, own=False)
-            if attempt == _TRIES:
-                run.failures.append(failure)
-                say(f"no result for {_words(trial)} (not the server's fault): {error}")
-                return False
-            run.tries.append(failure)
-            say(f"again: {_words(trial)}: {error}")
+            run.tries.append(_failure(trial, error, own=False))
+            say(f"not the server's fault: {_words(trial)}: {error}")
             time.sleep(_PAUSE)
         except UsageError:
             raise
         except TaskError as error:
             _fail(run, trial, error)
             return True
-    raise AssertionError
+    run.failures.append(run.tries.pop())
+    say(f"no result for {_words(trial)} (not the server's fault)")
+    return False
 
 
 def _words(trial: Trial) -> str:
@@ -267,12 +267,5 @@ def _fail(run: Run, trial: Trial, error: TaskError) -> None:
 
 
 def _failure(trial: Trial, error: TaskError, *, own: bool) -> Failure:
-    return Failure(
-        target=trial.target.name,
-        case=trial.case.name,
-        level=trial.level,
-        repeat=trial.repeat,
-        why=str(error),
-        disqualifies=isinstance(error, WrongAnswer),
-        own=own,
-    )
+    wrong = isinstance(error, WrongAnswer)
+    return Failure(**trial.place, why=str(error), disqualifies=wrong, own=own)

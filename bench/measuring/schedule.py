@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bench.workloads.workload import Case, Workload
 from harness.servers.catalog import Target
@@ -25,6 +26,12 @@ class Trial:
     repeat: int
     warmup: float
     seconds: float  # The estimated duration
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where its outcome belongs in a result."""
+        names = ("target", "case", "level", "repeat")
+        return dict(zip(names, self.key, strict=True))
 
     @property
     def key(self) -> tuple[str, str, float, int]:

@@ -5,7 +5,7 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
@@ -15,7 +15,7 @@ import pymongo.errors
 
 import spec
 from bench.generators.interface import LoadResult
-from bench.measuring.process_tree import Tree, listening_at
+from bench.measuring.process_tree import listening_at
 from bench.measuring.responses import WrongAnswer
 from bench.records.measurement import SourceName, Sources
 from harness.errors import TaskError, UsageError
@@ -76,8 +76,9 @@ class SourceAudit:
         """Note the counts so far; raises :class:`TransientError` if a source does not answer."""
         self._sources = sources_of(paths, services, request_id)
         self._before = [source.count() for source in self._sources]
-        self.databases = _programs(one for one in self._sources if one.name != "upstream")
-        self.upstream = _programs(one for one in self._sources if one.name == "upstream")
+        urls = {str(one.name): one.url for one in self._sources}
+        self.upstream = listening_at([urls.pop("upstream")] if "upstream" in urls else [])
+        self.databases = listening_at(urls.values())
 
     def require_undisturbed(self) -> None:
         """Raise if a source ended in the meantime: then no failure is the server's."""
@@ -135,10 +136,6 @@ def _count(source: Source, before: int, least: int) -> int:
     while (found := source.count() - before) < least and time.monotonic() < deadline:
         time.sleep(0.1)
     return found
-
-
-def _programs(sources: Iterable[Source]) -> Tree:
-    return listening_at(source.url for source in sources)
 
 
 def sources_of(paths: Sequence[str], services: Services, request_id: str) -> list[Source]:

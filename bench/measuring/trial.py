@@ -9,8 +9,8 @@ from typing import IO
 
 import psutil
 
-from bench.generators import GeneratorError, LoadResult, LoadSpec, generate
-from bench.generators.locust_program import own_address
+from bench.generators import GeneratorError, LoadResult, LoadSpec, Workers, generate
+from bench.generators.workers import own_address
 from bench.measuring.cores import Cores, confined, pinned
 from bench.measuring.gates import warnings
 from bench.measuring.meter import Meter, Usage
@@ -47,8 +47,7 @@ class RunContext:
     services: Services
     files: Path  # The servers' `FILES_DIR`
     paths: Sequence[str]
-    # Machines that generate the load instead of this one
-    workers: tuple[str, ...] = ()
+    workers: Workers | None = None  # Machines that generate the load instead of this one
     cores: Cores = field(default_factory=dict)  # The cores of each role; empty if nothing is pinned
     own_databases: bool = False  # Whether the databases are the user's, which are never pinned
     elsewhere: RemoteServer | None = None  # The server, if the user runs it
@@ -107,11 +106,8 @@ class _Trial:
         sources = self.audit.used(warm, result, self._sequences(), counted=counted)
         checked, trial, bodies = sampler.checked, self.trial, result.bodies
         return Measurement(
-            target=trial.target.name,
-            case=trial.case.name,
+            **trial.place,
             model=self.workload.load.model,
-            level=trial.level,
-            repeat=trial.repeat,
             order=trial.order,
             started=started,
             command=result.command,
@@ -226,7 +222,7 @@ class _Trial:
         """Its address for the machines that generate the load."""
         workers = self.context.workers
         if workers and not isinstance(server, RemoteServer):
-            return http_url(own_address(workers[0]), server.port)
+            return http_url(own_address(workers.hosts[0]), server.port)
         return server.url
 
     def _load(self, server: Server, tree: Tree, sampler: Sampler) -> tuple[LoadResult, Usage, Peak]:
@@ -240,15 +236,14 @@ class _Trial:
 
     def _sequences(self) -> int:
         """How many times the paths are requested side by side, at the most."""
-        load, level = self.workload.load, self.trial.level
+        load, level, workers = self.workload.load, self.trial.level, self.context.workers
         match load.model:
             case "closed":
                 return max(round(level), load.threads)
             case "connection rate":
                 return round(level * (load.duration_of(level) or 0))
             case _:
-                own = load.threads * (len(self.context.workers) or 1)
-                return max(own, _WARM_CONNECTIONS, LoadSpec.clients)
+                return LoadSpec.clients * (len(workers.hosts) if workers else 1)
 
 
 def _tree_of(server: Server) -> Tree:

@@ -1,5 +1,6 @@
 """A measurement: one trial's figures, and the conditions under which it was made."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel
@@ -36,6 +37,11 @@ class Errors(BaseModel, extra="forbid"):
     unfinished: int = 0  # Never answered: begun longer than the timeout before the load ended
     status: int = 0  # Answered with another status
     short: int = 0  # Answered with a body of a wrong length
+
+    @classmethod
+    def sum(cls, parts: Sequence["Errors"]) -> "Errors":
+        """Those of several loads."""
+        return cls(**{kind: sum(getattr(one, kind) for one in parts) for kind in cls.model_fields})
 
     @property
     def total(self) -> int:

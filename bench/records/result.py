@@ -89,7 +89,7 @@ class Run(BaseModel, extra="forbid"):
     complete: bool = False
     project: str  # The current commit, with `+` if files had been changed
     machine: Machine
-    versions: dict[str, str]  # The versions of Python, the load generators and the databases
+    versions: dict[str, str]  # The versions of Python, the load generator and the databases
     seed: int = 0  # Of the order of trials
     workers: list[str] = []  # The machines that generated the load; empty for this one
     # The cores of the server, the databases and the load; empty if they were not pinned

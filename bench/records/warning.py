@@ -37,6 +37,11 @@ class Warning(BaseModel, extra="forbid"):
     kind: WarningKind
     values: dict[str, float | str] = {}
 
+    @classmethod
+    def of(cls, kind: str, **values: float | str) -> "Warning":
+        """One of a kind."""
+        return cls.model_validate({"kind": kind, "values": values})
+
     @property
     def severity(self) -> Severity:
         """How much of the figure is left."""

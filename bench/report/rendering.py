@@ -48,7 +48,7 @@ def overview_page(tables: Sequence[Table], home: str | None) -> str:
     others = [column.section for table in tables for column in table.others]
     values = {
         "tables": tables,
-        "workloads": _titles(sections),
+        "workloads": {section.page: section.run.workload.title for section in sections},
         "share_text": share_text,
         "value_text": value_text,
         "head_of": head_of,
@@ -107,11 +107,6 @@ def _render(
     return pages.render(
         FOLDER, shared | values, scripts, template=f"{name}.html.jinja", script=f"{name}.js"
     )
-
-
-def _titles(sections: Sequence[Section]) -> dict[str, str]:
-    """The titles of pages, by name."""
-    return {section.page: section.run.workload.title for section in sections}
 
 
 def _models(servers: Iterable[ServerInfo]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bench.analysis import words
 from bench.analysis.caveats import caveats
-from bench.analysis.figures import Figure, Row, ranking, rows_of
+from bench.analysis.figures import Figure, Row, measured_by_table, ranking, rows_of
 from bench.records.measurement import Measurement
 from bench.records.result import Run
 from bench.report.charts import Chart, charts_of
@@ -100,7 +100,8 @@ class Section:
 
     def seen(self, row: Row) -> tuple[int, int] | None:
         """The most processes and threads that the server had; None if they are unknown."""
-        found = [one for one in self._repeats(row) if one.processes]
+        repeats = measured_by_table(self.run)[row.case, row.level][row.target]
+        found = [one for one in repeats if one.processes]
         if not found:
             return None
         return max(one.processes for one in found), max(one.threads for one in found)
@@ -109,13 +110,6 @@ class Section:
         """A figure of a row."""
         unit = " %" if name == "failed" and row.errors.total else ""
         return f"{words.figure_text(row.value(name))}{unit}"
-
-    def _repeats(self, row: Row) -> list[Measurement]:
-        return [
-            one
-            for one in self.run.measurements
-            if (one.target, one.case, one.level) == (row.target, row.case, row.level)
-        ]
 
 
 def sections_of(runs: Sequence[Run]) -> list[Section]:

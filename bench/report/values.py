@@ -1,11 +1,10 @@
 """The rows of a run in the format of the page and of the charts."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from bench.analysis.figures import FIGURES, Figure, Row
+from bench.analysis.figures import FIGURES, Figure, Row, measured_by_table
 from bench.analysis.words import figure_text, interval_text
 from bench.records.measurement import Measurement
 from bench.records.result import Run
@@ -21,9 +20,7 @@ def values_of(run: Run, rows: Sequence[Row]) -> Values:
     """The rows in the page's format; for a chart, it adds the figure's own fields to a row's."""
     cases = [case.name for case in run.workload.case]
     timeout = run.workload.load.timeout
-    measured: dict[tuple[str, str, float], list[Measurement]] = defaultdict(list)
-    for one in run.measurements:
-        measured[one.target, one.case, one.level].append(one)
+    measured = measured_by_table(run)
     return [
         {
             "target": row.target,
@@ -34,7 +31,7 @@ def values_of(run: Run, rows: Sequence[Row]) -> Values:
             "level": row.level,
             "warned": any(doubt.matters for doubt in row.warnings),
             "figures": {name: _value(row, FIGURES[name], timeout) for name in row.estimates}
-            | _response_times(measured[row.target, row.case, row.level], timeout),
+            | _response_times(measured[row.case, row.level][row.target], timeout),
         }
         for row in rows
     ]

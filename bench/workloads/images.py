@@ -14,6 +14,7 @@ import spec
 from bench.workloads.workload import Images
 from harness.paths import RUN
 from harness.services import Services
+from harness.system.files import write_whole
 
 Progress = Callable[[int], None]
 
@@ -35,13 +36,10 @@ def prepare(images: Images, services: Services, progress: Progress) -> tuple[Pat
 
 def _write(folder: Path, names: list[str], progress: Progress) -> None:
     """Write the images to a folder, keeping those of an interrupted run."""
-    folder.mkdir(parents=True, exist_ok=True)
     for index, name in enumerate(names):
         content, path = image(index), folder / name
         if not (path.is_file() and path.stat().st_size == len(content)):
-            partial = path.with_suffix(".part")
-            partial.write_bytes(content)
-            partial.replace(path)
+            write_whole(path, content)
         progress(index + 1)
 
 

@@ -110,9 +110,6 @@ _ALL = (
     ),
     Toolchain("h2load", "h2load", ("h2load",), debian=("nghttp2-client",)),
     Toolchain(
-        "locust", "Locust", suits=(TOOLS / "locust" / ".installed-from").is_file, wheel="locust"
-    ),
-    Toolchain(
         "chromium",
         "Chromium, and the libatomic that Playwright's driver needs",
         ("chromium",),
@@ -128,5 +125,5 @@ _ALL = (
 )
 TOOLCHAINS = {one.name: one for one in _ALL}
 
-# The load generators of `./just bench`, and what looks at their connections
-LOAD_GENERATORS = ("h2load", "iproute2", "locust")
+# The load generator of `./just bench`, and what looks at its connections
+LOAD_GENERATORS = ("h2load", "iproute2")
