@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+import pytest
 from click import Command
 from click.testing import CliRunner
 
@@ -16,6 +17,7 @@ from conformance.cli import main as conform
 from conformance.matrix.cli import main as behaviours
 from harness.cli import main as harness
 from harness.paths import ROOT
+from harness.servers.catalog import Server
 from tests.interrupted import task
 
 
@@ -95,3 +97,14 @@ def listeners(words: str) -> list[psutil.Process]:
         if words in " ".join(process.info["cmdline"] or []):
             found.append(process)
     return found
+
+
+def selected(request: pytest.FixtureRequest) -> list[Server]:
+    """The servers that the selected tests of this module have as their parameter, in order."""
+    return [
+        item.callspec.params["server"]
+        for item in request.session.items
+        if isinstance(item, pytest.Function)
+        and item.path == request.path
+        and hasattr(item, "callspec")
+    ]

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -27,7 +26,7 @@ from harness.system.ports import accepts, free_port
 from harness.system.processes import spawn, stop, wait_until
 from harness.system.programs import environment
 from harness.toolchains.install import require
-from tests.tasks import run, sh
+from tests.tasks import run, selected, sh
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -168,13 +167,9 @@ def files(folder: Path) -> set[str]:
 def followed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Future[None]]]:
-    """Follow two READMEs at a time, only those of the selected servers."""
-    servers: list[Any] = [
-        item.callspec.params["server"]
-        for item in request.session.items
-        if isinstance(item, pytest.Function) and item.path == request.path
-    ]
-    with backing_services() as backing, ThreadPoolExecutor(2) as pool:
+    """Follow three READMEs at a time, only those of the selected servers: most of it waits."""
+    servers = selected(request)
+    with backing_services() as backing, ThreadPoolExecutor(3) as pool:
         folders = [tmp_path_factory.mktemp(server.name) for server in servers]
         yield {
             server.name: pool.submit(follow, server, folder, backing.environment())

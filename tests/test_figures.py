@@ -13,7 +13,7 @@ from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.servers.catalog import find_servers
 from tests.runs import MACHINE, a_run
-from upkeep import reference
+from upkeep import reference, reproduced
 from upkeep.markers import _Claim, _told
 from upkeep.reference import pack
 from upkeep.texts import check, texts, update
@@ -288,3 +288,20 @@ def test_the_claims_are_counted() -> None:
 def test_the_figures_in_the_repository_come_from_published_results() -> None:
     wrong = [one for path in texts() for one in check(path, strict=path.parent != ROOT)]
     assert wrong == [], "\n".join(map(str, wrong))
+
+
+def test_two_runs_of_a_workload_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reproduced, "FOLDER", tmp_path)
+    first, second = a_run(cases=("1 worker",)), a_run(cases=("1 worker",))
+    second.started = "2026-01-02T05:04:05+00:00"
+    for one in second.measurements:
+        one.rate *= 0.5 if one.target == "express/express" else 1.1
+    for name, run in (("first", first), ("second", second)):
+        (tmp_path / f"text.{name}.json.gz").write_bytes(pack(run))
+    page = tmp_path / "page.md"
+    page.write_text("<!-- reproduced: text --><!-- /reproduced -->")
+    assert update(page)
+    *_, row, _ = page.read_text().splitlines()
+    assert row == "| The text workload | 4 | 2.0 | 8 of 40 | 36.5% | 0.0% |"

@@ -10,6 +10,7 @@ import platform
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -34,7 +35,7 @@ from harness.system.scratch import scratch
 from harness.toolchains.install import require
 from harness.toolchains.known import TOOLCHAINS
 from harness.toolchains.wheel import install_wheel
-from tests.tasks import descendants
+from tests.tasks import descendants, selected
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -170,7 +171,7 @@ def runs(
     port = free_port()
     variables = [f"--env={name}={value}" for name, value in settings.items()]
     variables += [f"--env=PORT={port}", f"--volume={spec.FILES}:{settings['FILES_DIR']}:ro"]
-    with (buildah.folder / "log").open("w+") as log:
+    with (buildah.folder / f"{container}.log").open("w+") as log:
         process = spawn(
             buildah.command("run", *variables, container, "--", *config["Cmd"]),
             cwd=buildah.folder,
@@ -239,11 +240,23 @@ def build(buildah: Buildah, server: Server, *, without: str | None = None) -> st
     return image
 
 
+@pytest.fixture(scope="module")
+def checked(
+    request: pytest.FixtureRequest, buildah: Buildah, settings: Mapping[str, str]
+) -> Iterator[dict[str, Future[None]]]:
+    """The images of the selected servers, two at a time."""
+
+    def build_and_check(server: Server) -> None:
+        check(buildah, build(buildah, server), server, settings)
+
+    with ThreadPoolExecutor(2) as pool:
+        yield {one.name: pool.submit(build_and_check, one) for one in selected(request)}
+        pool.shutdown(cancel_futures=True)
+
+
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
-def test_the_image_of_a_copy_serves(
-    server: Server, buildah: Buildah, settings: Mapping[str, str]
-) -> None:
-    check(buildah, build(buildah, server), server, settings)
+def test_the_image_of_a_copy_serves(server: Server, checked: dict[str, Future[None]]) -> None:
+    checked[server.name].result()
 
 
 def test_an_image_that_runs_as_root_is_refused(

@@ -113,6 +113,12 @@ def test_a_lost_machine_ends_the_run(
             one.generate(load_spec(tmp_path, port, "/"))
 
 
+def test_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch, port: int) -> None:
+    monkeypatch.setattr(workers, "PORT", port)
+    with pytest.raises(UsageError, match=f"port {port} is in use"), connected(HOSTS, ""):
+        pass
+
+
 @pytest.mark.usefixtures("started")
 def test_machines_have_the_same_versions() -> None:
     with pytest.raises(UsageError, match="a machine has commit"), connected(HOSTS[:1], "another"):

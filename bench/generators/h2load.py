@@ -34,7 +34,7 @@ _NEAR = 1.0  # Seconds before the end in which a request that waits is taken to 
 # Seconds after the end until h2load is stopped. Before 1.64 it goes on if the server closes
 # connections: a client that connects at the end never stops, and the log is complete by then
 # (https://github.com/nghttp2/nghttp2/issues/2250)
-_TEARDOWN = 1.0
+_TEARDOWN = 2.0
 # Microseconds of CPU time per request that h2load should not exceed
 _COSTLY = 15
 _COSTLY_AT_A_RATE = 40  # with a timer for each request

@@ -23,6 +23,7 @@ from bench.records.histogram import merged
 from bench.records.measurement import Clients, Errors
 from harness.console import say
 from harness.errors import TaskError, UsageError
+from harness.system.ports import is_free
 from harness.system.scratch import scratch
 
 PORT = 5557
@@ -48,12 +49,11 @@ class Workers:
         """Put a load on a server."""
         used = time.process_time()
         parts = divided(spec, len(self._links))
+        busy = self._links[: len(parts)]
         try:
-            for link, part in zip(self._links, parts, strict=False):
+            for link, part in zip(busy, parts, strict=True):
                 link.send_bytes(_SPEC.dump_json(part))
-            answers = [
-                _ANSWER.validate_json(link.recv_bytes()) for link in self._links[: len(parts)]
-            ]
+            answers = [_ANSWER.validate_json(link.recv_bytes()) for link in busy]
         except (EOFError, OSError) as error:
             raise UsageError(
                 "a machine that generates the load was lost: `./just bench --resume last` goes on"
@@ -73,6 +73,8 @@ def connected(hosts: Sequence[str], identity: str) -> Iterator[Workers | None]:
     if not hosts:
         yield None
         return
+    if not is_free(PORT):
+        raise UsageError(f"port {PORT} is in use, and needed for other machines' connections")
     token = secrets.token_hex(16)
     with Listener(("", PORT), authkey=token.encode()) as listener, ExitStack() as stack:
         for host in hosts:

@@ -105,11 +105,9 @@ def _steadiness(workload: Workload, result: LoadResult, warmup: Warmup | None) -
         yield Warning.of("never-level", seconds=warmup.seconds)
     if workload.load.model == "capacity" or workload.load.requests is not None:
         return
-    change = drift(result.windows)
-    if change:
-        yield Warning.of(
-            "unsteady", share=abs(change), direction="higher" if change > 0 else "lower"
-        )
+    if change := drift(result.windows):
+        direction = "higher" if change > 0 else "lower"
+        yield Warning.of("unsteady", share=abs(change), direction=direction)
 
 
 def _bottlenecks(
