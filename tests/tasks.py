@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -101,10 +102,11 @@ def listeners(words: str) -> list[psutil.Process]:
 
 def selected(request: pytest.FixtureRequest) -> list[Server]:
     """The servers that the selected tests of this module have as their parameter, in order."""
-    return [
+    found: list[Any] = [
         item.callspec.params["server"]
         for item in request.session.items
         if isinstance(item, pytest.Function)
         and item.path == request.path
         and hasattr(item, "callspec")
     ]
+    return found
