@@ -167,9 +167,9 @@ def files(folder: Path) -> set[str]:
 def followed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Future[None]]]:
-    """Follow three READMEs at a time, only those of the selected servers: most of it waits."""
+    """Follow two READMEs at a time, only those of the selected servers."""
     servers = selected(request)
-    with backing_services() as backing, ThreadPoolExecutor(3) as pool:
+    with backing_services() as backing, ThreadPoolExecutor(2) as pool:
         folders = [tmp_path_factory.mktemp(server.name) for server in servers]
         yield {
             server.name: pool.submit(follow, server, folder, backing.environment())
