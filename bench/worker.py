@@ -16,7 +16,7 @@ from harness.task import reports_errors
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("host")
-@click.option("--token", envvar=VARIABLE, required=True, show_envvar=True, help="The run's token.")
+@click.option("--token", envvar=VARIABLE, required=True, help="Printed by `./just bench`.")
 @reports_errors
 def main(host: str, token: str) -> None:
     """Generate load for `./just bench --workers`, which runs on HOST and prints this command."""
@@ -26,7 +26,8 @@ def main(host: str, token: str) -> None:
     try:
         work(host, token, identity())
     except (OSError, AuthenticationError) as error:
-        raise TaskError(f"{host}:{PORT}: {error}") from error
+        hint = "`./just bench --workers` must be waiting there, and its token be this one"
+        raise TaskError(f"{host}:{PORT}: {error}: {hint}") from error
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import psutil
 
 _INTERVAL = 0.5  # The least seconds between two memory samples
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _SHARE = 0.01  # The share of a core that sampling may use: many processes are sampled less often
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Tree:
