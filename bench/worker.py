@@ -16,7 +16,7 @@ from harness.task import reports_errors
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("host")
-@click.option("--token", envvar=VARIABLE, required=True, help="Printed by `./just bench`.")
+@click.option("--token", envvar=VARIABLE, required=True, show_envvar=True, help="The run's token.")
 @reports_errors
 def main(host: str, token: str) -> None:
     """Generate load for `./just bench --workers`, which runs on HOST and prints this command."""
