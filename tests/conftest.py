@@ -14,6 +14,14 @@ from harness.toolchains.known import LOAD_GENERATORS
 
 pytest_plugins = ["tests.progress"]
 
+LONGEST = ["test_all_servers", "test_images", "test_copies", "test_faults", "test_behaviours"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take longest come first, so that no process is left with one at the end."""
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:

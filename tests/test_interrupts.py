@@ -22,7 +22,7 @@ from harness.system.processes import wait_until
 from harness.system.programs import find_program
 from tests.interrupted import GONE, Task, task
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

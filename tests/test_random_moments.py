@@ -18,6 +18,8 @@ from harness.system.ports import free_port
 from harness.system.processes import wait_until
 from tests.interrupted import GONE, Task, task
 
+pytestmark = pytest.mark.alone
+
 TASKS = {
     "serve": ("serve", "tornado"),
     "conform": ("conform", "aiohttp/aiohttp"),

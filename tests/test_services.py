@@ -46,7 +46,7 @@ from tests.databases import OwnMongoDB
 from tests.databases import running as running_database
 from tests.tasks import listeners, run, started
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(300)]
 
 NAMES = [kind.name for kind in KINDS]
 
