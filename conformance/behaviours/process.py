@@ -5,7 +5,9 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from signal import SIGHUP, SIGTERM
+from threading import Lock
 
 from conformance.behaviours.lab import CLOSES, INDEX, Lab, asks
 from conformance.http import FAILED, Connection, Request
@@ -14,15 +16,18 @@ from harness.system.ports import answers
 from harness.system.processes import wait_until
 
 _LONG = 4.0  # seconds that a request takes: less than the usual grace of 5 s
+_LOOK = 0.5  # seconds between looks at all processes
 SETTLED = 40.0  # seconds after which a server that neither serves nor ends does neither
 
 
 # Connections when a server stops
 
+_stopping = Lock()  # two questions share what is seen when one server stops
+
 
 @contextmanager
 def _busy(lab: Lab, server: Instance) -> Iterator[Connection]:
-    """A connection with a long request in flight."""
+    """A connection with a long request in flight, which keeps the server from ending at once."""
     with server.connect(timeout=_LONG + lab.patience) as connection:
         connection.send(Request(f"/sleep?ms={_LONG * 1000:.0f}").encode("x"))
         assert server.accepts(connection, lab.patience), "it accepts no connection"
@@ -30,32 +35,42 @@ def _busy(lab: Lab, server: Instance) -> Iterator[Connection]:
         yield connection
 
 
-@asks("sigterm-in-flight", "sleep", lane="process")
-def _sigterm_in_flight(lab: Lab) -> str:
+@cache
+def _stopped_while_busy(lab: Lab) -> tuple[str, str]:
+    """What becomes of the request in flight, and of a new connection meanwhile."""
     with serving(lab.controlled) as server, _busy(lab, server) as busy:
         server.process.send_signal(SIGTERM)
+        time.sleep(_LONG / 2)
+        new = "ends at once"
+        if not server.has_ended and not busy.is_readable():
+            new = _connected_late(lab, server)
         try:
-            return "finished" if busy.receive().status == 200 else "an error"
+            return "finished" if busy.receive().status == 200 else "an error", new
         except FAILED:
-            return "cut"
+            return "cut", new
+
+
+def _connected_late(lab: Lab, server: Instance) -> str:
+    try:
+        with server.connect(timeout=_LONG / 2 + lab.patience) as late:
+            served = late.request(INDEX).status == 200
+    except ConnectionRefusedError:
+        return "refused"
+    except FAILED:
+        served = False
+    return "accepted and served" if served else "accepted and left"
+
+
+@asks("sigterm-in-flight", "sleep", lane="process")
+def _sigterm_in_flight(lab: Lab) -> str:
+    with _stopping:
+        return _stopped_while_busy(lab)[0]
 
 
 @asks("stopping-new-connection", "sleep", lane="process")
 def _stopping_new_connection(lab: Lab) -> str:
-    """A long request keeps the server from ending at once."""
-    with serving(lab.controlled) as server, _busy(lab, server) as busy:
-        server.process.send_signal(SIGTERM)
-        time.sleep(_LONG / 2)
-        if server.has_ended or busy.is_readable():
-            return "ends at once"
-        try:
-            with server.connect(timeout=_LONG / 2 + lab.patience) as late:
-                served = late.request(INDEX).status == 200
-        except ConnectionRefusedError:
-            return "refused"
-        except FAILED:
-            served = False
-        return "accepted and served" if served else "accepted and left"
+    with _stopping:
+        return _stopped_while_busy(lab)[1]
 
 
 @asks("stopping-idle-connection", lane="process")
@@ -84,10 +99,13 @@ def _sighup(lab: Lab) -> str:
         server.settle()
         before = server.pids()
         server.process.send_signal(SIGHUP)
-        wait_until(lambda: server.has_ended or bool(server.pids() - before), timeout=10)
-        if server.has_ended:
-            return "ends"
-        return "reloads" if server.pids() - before else "ignored"
+
+        def reacted() -> bool:
+            return server.has_ended or bool(server.pids() - before)
+
+        if not wait_until(reacted, timeout=10, interval=_LOOK):
+            return "ignored"
+        return "ends" if server.has_ended else "reloads"
 
 
 # Where it listens
