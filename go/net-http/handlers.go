@@ -186,10 +186,7 @@ func (s *server) slowAPI(w http.ResponseWriter, r *http.Request) error {
 	group, ctx := errgroup.WithContext(ctx)
 	results := make([]jsontext.Value, calls)
 	for call := range calls {
-		group.Go(func() (err error) {
-			results[call], err = s.callUpstream(ctx, r.Header, call, ms)
-			return err
-		})
+		group.Go(func() error { return s.callUpstream(ctx, r.Header, call, ms, &results[call]) })
 	}
 	if err := group.Wait(); errors.Is(err, context.DeadlineExceeded) {
 		return fail(http.StatusGatewayTimeout, "", err)
@@ -199,23 +196,23 @@ func (s *server) slowAPI(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"results": results})
 }
 
-func (s *server) callUpstream(ctx context.Context, header http.Header, call, ms int) (result jsontext.Value, err error) {
+func (s *server) callUpstream(ctx context.Context, header http.Header, call, ms int, result *jsontext.Value) error {
 	target := fmt.Sprintf("%s?call=%d&ms=%d", s.upstreamURL, call, ms)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	request.Header["X-Request-Id"] = header["X-Request-Id"]
 	response, err := s.upstream.RoundTrip(request) // follows no redirect
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer response.Body.Close()
-	err = json.UnmarshalRead(response.Body, &result)
+	err = json.UnmarshalRead(response.Body, result)
 	if err == nil && (response.StatusCode != http.StatusOK || result.Kind() != '{') {
 		err = fmt.Errorf("the upstream answered %s, or no JSON object", response.Status)
 	}
-	return result, err
+	return err
 }
 
 // integer is a parameter of the query, or fallback without it.
