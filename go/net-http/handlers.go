@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
@@ -9,12 +10,14 @@ import (
 	"io"
 	"log/slog"
 	"mime"
+	"net"
 	"net/http"
-	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"golang.org/x/sync/errgroup"
@@ -25,13 +28,12 @@ const databaseTimeout = 4 * time.Second
 func unknown(w http.ResponseWriter, r *http.Request) error { return notFound }
 
 func (s *server) index(w http.ResponseWriter, r *http.Request) error {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, err := io.WriteString(w, "Hello, World!")
 	return err
 }
 
 func (s *server) hello(w http.ResponseWriter, r *http.Request) error {
-	return answer(w, map[string]string{"message": "Hello, World!"})
+	return writeJSON(w, http.StatusOK, map[string]string{"message": "Hello, World!"})
 }
 
 func (s *server) article(w http.ResponseWriter, r *http.Request) error {
@@ -63,7 +65,7 @@ func (s *server) createNote(w http.ResponseWriter, r *http.Request) error {
 	http.NewResponseController(w).SetReadDeadline(time.Now().Add(10 * time.Second))
 	note := note{ID: bson.NewObjectID()}
 	err := json.UnmarshalRead(http.MaxBytesReader(w, r.Body, 1<<20), &note.Content)
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return fail(http.StatusRequestEntityTooLarge, "", nil)
 	}
 	if err := errors.Join(err, validate.Struct(note)); err != nil {
@@ -75,7 +77,7 @@ func (s *server) createNote(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Location", "/notes/"+note.ID.Hex())
-	return writeJSON(w, "application/json", http.StatusCreated, note)
+	return writeJSON(w, http.StatusCreated, note)
 }
 
 func (s *server) readNote(w http.ResponseWriter, r *http.Request) error {
@@ -86,18 +88,13 @@ func (s *server) readNote(w http.ResponseWriter, r *http.Request) error {
 	return s.find(w, r, "notes", bson.M{"_id": id}, &note{})
 }
 
-// find answers with a document, decoded into result.
 func (s *server) find(w http.ResponseWriter, r *http.Request, collection string, filter bson.M, result any) error {
 	ctx, cancel := context.WithTimeout(r.Context(), databaseTimeout)
 	defer cancel()
-	err := s.mongodb.Collection(collection).FindOne(ctx, filter).Decode(result)
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return notFound
-	}
-	if err != nil {
+	if err := s.mongodb.Collection(collection).FindOne(ctx, filter).Decode(result); err != nil {
 		return err
 	}
-	return answer(w, result)
+	return writeJSON(w, http.StatusOK, result)
 }
 
 type agent struct {
@@ -124,7 +121,7 @@ func (s *server) agents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, agents)
+	return writeJSON(w, http.StatusOK, agents)
 }
 
 func (s *server) file(w http.ResponseWriter, r *http.Request) error {
@@ -143,34 +140,27 @@ func (s *server) file(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) gridfs(w http.ResponseWriter, r *http.Request) error {
-	// A deadline would be that of the whole download: the timer is for its start.
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	timer := time.AfterFunc(databaseTimeout, cancel)
+	start := time.AfterFunc(databaseTimeout, cancel) // a deadline would be that of the whole download
 	stream, err := s.mongodb.GridFSBucket().OpenDownloadStreamByName(ctx, r.PathValue("name"))
-	timer.Stop()
-	if errors.Is(err, mongo.ErrFileNotFound) {
-		return notFound
-	}
+	start.Stop()
 	if err != nil {
 		return err
 	}
 	defer stream.Close()
-	mediaType, ok := stream.GetFile().Metadata.Lookup("contentType").StringValueOK()
-	if !ok {
-		mediaType = "application/octet-stream"
-	}
-	w.Header().Set("Content-Type", mediaType)
+	mediaType, _ := stream.GetFile().Metadata.Lookup("contentType").StringValueOK()
+	w.Header().Set("Content-Type", cmp.Or(mediaType, "application/octet-stream"))
 	w.Header().Set("Content-Length", strconv.FormatInt(stream.GetFile().Length, 10))
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	if sent, err := io.Copy(w, stream); sent == 0 || err == nil {
-		return err
-	} else if r.Context().Err() == nil {
+	sent, err := io.Copy(w, stream)
+	if sent > 0 && err != nil && r.Context().Err() == nil {
 		slog.Error("response cut", "path", r.URL.Path, "cause", err)
+		return nil // net/http closes a connection on which bytes are missing
 	}
-	panic(http.ErrAbortHandler) // ends the connection
+	return err
 }
 
 func (s *server) sleep(w http.ResponseWriter, r *http.Request) error {
@@ -182,7 +172,7 @@ func (s *server) sleep(w http.ResponseWriter, r *http.Request) error {
 	case <-time.After(time.Duration(ms) * time.Millisecond):
 	case <-r.Context().Done():
 	}
-	return answer(w, map[string]int{"slept_ms": ms})
+	return writeJSON(w, http.StatusOK, map[string]int{"slept_ms": ms})
 }
 
 func (s *server) slowAPI(w http.ResponseWriter, r *http.Request) error {
@@ -196,38 +186,33 @@ func (s *server) slowAPI(w http.ResponseWriter, r *http.Request) error {
 	group, ctx := errgroup.WithContext(ctx)
 	results := make([]jsontext.Value, calls)
 	for call := range calls {
-		group.Go(func() (err error) {
-			query := url.Values{"call": {strconv.Itoa(call)}, "ms": {strconv.Itoa(ms)}}
-			results[call], err = s.callUpstream(ctx, query, r.Header.Get("X-Request-Id"))
-			return err
-		})
+		group.Go(func() error { return s.callUpstream(ctx, r.Header, call, ms, &results[call]) })
 	}
 	if err := group.Wait(); errors.Is(err, context.DeadlineExceeded) {
 		return fail(http.StatusGatewayTimeout, "", err)
 	} else if err != nil {
 		return fail(http.StatusBadGateway, "", err)
 	}
-	return answer(w, map[string]any{"results": results})
+	return writeJSON(w, http.StatusOK, map[string]any{"results": results})
 }
 
-func (s *server) callUpstream(ctx context.Context, query url.Values, id string) (result jsontext.Value, err error) {
-	request, err := http.NewRequestWithContext(ctx, "GET", s.upstreamURL+"?"+query.Encode(), nil)
+func (s *server) callUpstream(ctx context.Context, header http.Header, call, ms int, result *jsontext.Value) error {
+	target := fmt.Sprintf("%s?call=%d&ms=%d", s.upstreamURL, call, ms)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if id != "" {
-		request.Header.Set("X-Request-Id", id)
-	}
-	response, err := s.upstream.Do(request)
+	request.Header["X-Request-Id"] = header["X-Request-Id"]
+	response, err := s.upstream.RoundTrip(request) // follows no redirect
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer response.Body.Close()
-	err = json.UnmarshalRead(response.Body, &result)
+	err = json.UnmarshalRead(response.Body, result)
 	if err == nil && (response.StatusCode != http.StatusOK || result.Kind() != '{') {
 		err = fmt.Errorf("the upstream answered %s, or no JSON object", response.Status)
 	}
-	return result, err
+	return err
 }
 
 // integer is a parameter of the query, or fallback without it.
@@ -244,6 +229,66 @@ func integer(r *http.Request, name string, least, most, fallback int) (int, erro
 	return value, nil
 }
 
-func answer(w http.ResponseWriter, value any) error {
-	return writeJSON(w, "application/json", http.StatusOK, value)
+func writeJSON(w http.ResponseWriter, status int, value any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(body)
+	return nil
+}
+
+// problem is an error that clients get as problem details (RFC 9457), without its cause.
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	cause  error
+}
+
+var notFound = fail(http.StatusNotFound, "", nil)
+
+func fail(status int, detail string, cause error) problem {
+	return problem{"about:blank", http.StatusText(status), status, detail, cause}
+}
+
+func (p problem) Error() string { return p.Title }
+
+// handler answers a request, or returns why it did not.
+type handler func(http.ResponseWriter, *http.Request) error
+
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	err := h(w, r)
+	if err == nil || r.Context().Err() != nil { // the client has left
+		return
+	}
+	p, ok := errors.AsType[problem](err)
+	if errors.Is(err, mongo.ErrNoDocuments) || errors.Is(err, mongo.ErrFileNotFound) {
+		p = notFound
+	} else if isAway(err) {
+		p = fail(http.StatusServiceUnavailable, "", err)
+	} else if !ok {
+		p = fail(http.StatusInternalServerError, "", err)
+	}
+	if p.Status >= 500 {
+		slog.Error("request failed", "path", r.URL.Path, "status", p.Status, "cause", p.cause)
+	}
+	w.Header().Del("Content-Length")
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	json.MarshalWrite(w, p)
+}
+
+// isAway tells a database that is out of reach, starting, stopping, full or late from other errors.
+func isAway(err error) bool {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return strings.HasPrefix(refused.Code, "57P0") || refused.Code == "53300"
+	}
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, broken := errors.AsType[*net.OpError](err)
+	return connecting || broken || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) ||
+		mongo.IsTimeout(err) || mongo.IsNetworkError(err)
 }
