@@ -156,7 +156,8 @@ describe('a process', { concurrency: 4 }, () => {
     test(`answers 503 while PostgreSQL ${what}, and logs why once`, async (t) => {
       const DATABASE_URL = `postgresql://me:secret@127.0.0.1:${port}/x`;
       const server = await serve(t, { DATABASE_URL });
-      const { status } = await fetch(`${server.url}/agents`, { signal: AbortSignal.timeout(8000) });
+      const signal = AbortSignal.timeout(15_000);
+      const { status } = await fetch(`${server.url}/agents`, { signal });
       assert.equal(status, 503);
       await until(() => entries(server).length, server);
       const [{ err, url }, ...others] = entries(server);

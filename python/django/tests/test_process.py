@@ -121,7 +121,7 @@ def test_what_it_needs_is_away(port: int, tmp_path: Path) -> None:
             late = executor.submit(server.send, "GET", "/slow_api?calls=5&ms=0")
             assert server.send("GET", "/agents")[0] == 503
             assert late.result()[0] == 504
-            assert time.monotonic() - start < 8
+            assert time.monotonic() - start < 15
             log = server.log.read_text()
     assert [line.split(": ")[1] for line in log.splitlines() if " ERROR " in line] == [
         "'/agents'",

@@ -305,7 +305,7 @@ class MongoDBAwayTest(ServerTest):
                 *(fetch(self.get_url(target), raise_error=False) for target in targets)
             )
 
-        for response in self.io_loop.run_sync(ask, timeout=8):
+        for response in self.io_loop.run_sync(ask, timeout=15):
             self.assert_problem(response, 503, "Service Unavailable")
         warnings = [one for one in self.caplog.records if one.levelno == logging.WARNING]
         assert len(warnings) == 3

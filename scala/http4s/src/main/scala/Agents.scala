@@ -7,8 +7,9 @@ import com.zaxxer.hikari.HikariConfig
 import doobie.*
 import doobie.hikari.HikariTransactor
 import doobie.implicits.*
-import io.circe.Encoder
 import io.circe.derivation.{Configuration, ConfiguredEncoder}
+
+private given Configuration = Configuration.default.withSnakeCaseMemberNames
 
 final case class Agent(
     number: String,
@@ -18,22 +19,16 @@ final case class Agent(
     status: String,
     extensionStatus: String,
     paused: String
-)
-
-object Agent:
-  private given Configuration = Configuration.default.withSnakeCaseMemberNames
-  given Encoder[Agent] = ConfiguredEncoder.derived
+) derives ConfiguredEncoder
 
 final class Agents(transactor: Transactor[IO]):
 
-  private val select = sql"""
+  // JDBC blocks: an answer that is late is not waited for
+  def all: IO[List[Agent]] = sql"""
     SELECT f.number, s.extension, s.context, s.state_interface,
            'offline' AS status, '-1' AS extension_status, '0' AS paused
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
-  """.query[Agent].to[List]
-
-  // JDBC blocks: an answer that is late is not waited for
-  def all: IO[List[Agent]] = select.transact(transactor).timeoutAndForget(5.seconds)
+  """.query[Agent].to[List].transact(transactor).timeoutAndForget(5.seconds)
 
 object Agents:
 

@@ -8,7 +8,6 @@ import cats.effect.{ExitCode, IO, IOApp, Resource}
 import cats.syntax.all.*
 import org.http4s.HttpApp
 import org.http4s.ember.server.EmberServerBuilder
-import org.http4s.server.Server
 import org.http4s.server.middleware.{DefaultHead, EntityLimiter}
 
 object Main extends IOApp:
@@ -26,19 +25,18 @@ object Main extends IOApp:
       routes = Routes(settings, mongo, agents, upstream).routes
     yield EntityLimiter.httpApp(Problem.instead(DefaultHead.httpRoutes(routes)), 1024 * 1024)
 
-  private def server(settings: Settings): Resource[IO, Server] =
-    app(settings).flatMap { app =>
-      EmberServerBuilder
-        .default[IO]
-        .withHost(settings.host)
-        .withPort(settings.port)
-        .withHttpApp(app)
-        .withMaxConnections(10_000)
-        .withRequestHeaderReceiveTimeout(10.seconds)
-        .withIdleTimeout(75.seconds)
-        .withShutdownTimeout(10.seconds)
-        .withOnWriteFailure { (request, _, error) =>
-          request.traverse_(Problem.log(_, error)).unlessA(error.isInstanceOf[IOException]) // the client left
-        }
-        .build
-    }
+  private def server(settings: Settings) = app(settings).flatMap { app =>
+    EmberServerBuilder
+      .default[IO]
+      .withHost(settings.host)
+      .withPort(settings.port)
+      .withHttpApp(app)
+      .withMaxConnections(10_000)
+      .withRequestHeaderReceiveTimeout(10.seconds)
+      .withIdleTimeout(75.seconds)
+      .withShutdownTimeout(10.seconds)
+      .withOnWriteFailure { (request, _, error) =>
+        request.traverse_(Problem.log(_, error)).unlessA(error.isInstanceOf[IOException]) // the client left
+      }
+      .build
+  }

@@ -9,10 +9,10 @@ import cats.syntax.all.*
 import fs2.{Chunk, Stream}
 import fs2.interop.reactivestreams.*
 import io.circe.{Json, jawn}
-import org.bson.json.{JsonMode, JsonWriterSettings}
+import org.bson.json.JsonWriterSettings
 import org.bson.types.ObjectId
 import org.mongodb.scala.*
-import org.mongodb.scala.gridfs.GridFSBucket
+import org.mongodb.scala.gridfs.{GridFSBucket, GridFSFile}
 import org.mongodb.scala.model.Filters.equal
 
 final class Mongo(database: MongoDatabase):
@@ -27,17 +27,13 @@ final class Mongo(database: MongoDatabase):
   def note(id: ObjectId): IO[Option[Json]] = first(notes.find(equal("_id", id)))
 
   def insert(note: Note): IO[Unit] =
-    val document = Document("_id" -> note._id, "title" -> note.title, "text" -> note.text)
+    val document = Document("_id" -> ObjectId(note._id), "title" -> note.title, "text" -> note.text)
     IO.fromFuture(IO(notes.insertOne(document).head())).void
 
   def file(name: String): IO[Option[Mongo.File]] =
     val download = bucket.downloadToObservable(name)
-    IO.fromFuture(IO(download.gridFSFile().headOption()))
-      .map(_.map { file =>
-        val contentType = Option(file.getMetadata).flatMap(data => Option(data.getString("contentType")))
-        val content = download.toStreamBuffered[IO](1).map(Chunk.byteBuffer).unchunks
-        Mongo.File(contentType, file.getLength, content)
-      })
+    val content = download.toStreamBuffered[IO](1).map(Chunk.byteBuffer).unchunks
+    IO.fromFuture(IO(download.gridFSFile().headOption())).map(_.map(Mongo.File(_, content)))
 
   private def first(found: FindObservable[Document]): IO[Option[Json]] =
     IO.fromFuture(IO(found.first().headOption()))
@@ -45,7 +41,7 @@ final class Mongo(database: MongoDatabase):
 
 object Mongo:
 
-  final case class File(contentType: Option[String], length: Long, content: Stream[IO, Byte])
+  final case class File(info: GridFSFile, content: Stream[IO, Byte])
 
   def resource(settings: Settings): Resource[IO, Mongo] =
     val options = MongoClientSettings
@@ -59,8 +55,5 @@ object Mongo:
       .fromAutoCloseable(IO(MongoClient(options)))
       .map(client => Mongo(client.getDatabase(Option(settings.mongodb.getDatabase).getOrElse("refservers"))))
 
-  private val json = JsonWriterSettings
-    .builder()
-    .outputMode(JsonMode.RELAXED)
-    .objectIdConverter((id, writer) => writer.writeString(id.toHexString))
-    .build()
+  private val json =
+    JsonWriterSettings.builder().objectIdConverter((id, writer) => writer.writeString(id.toHexString)).build()

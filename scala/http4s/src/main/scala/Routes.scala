@@ -25,14 +25,20 @@ final case class NewNote(
     text: String :| Match["\\P{Cs}{0,10000}"]
 ) derives Decoder
 
-final case class Note(_id: ObjectId, title: String, text: String)
+final case class Note(_id: String, title: String, text: String) derives Encoder
 
-object Note:
-  given Encoder[ObjectId] = Encoder[String].contramap(_.toHexString)
-  given Encoder[Note] = Encoder.AsObject.derived
+private given [A: QueryParamDecoder, C](using RuntimeConstraint[A, C]): QueryParamDecoder[A :| C] =
+  QueryParamDecoder[A].emap(_.refineEither[C].leftMap(ParseFailure(_, "")))
+
+private object Doc extends OptionalValidatingQueryParamDecoderMatcher[String :| Match["small|big"]]("doc")
+private object Calls extends OptionalValidatingQueryParamDecoderMatcher[Int :| Interval.Closed[1, 50]]("calls")
+private object SleepMs extends OptionalValidatingQueryParamDecoderMatcher[Int :| Interval.Closed[0, 30000]]("ms")
+private object SlowMs extends OptionalValidatingQueryParamDecoderMatcher[Int :| Interval.Closed[0, 5000]]("ms")
+
+private object NoteId:
+  def unapply(text: String): Option[ObjectId] = Option.when(ObjectId.isValid(text))(ObjectId(text))
 
 final class Routes(settings: Settings, mongo: Mongo, agents: Agents, upstream: Upstream):
-  import Routes.*
 
   private val files = fileService[IO](FileService.Config(settings.filesDir.toString, pathPrefix = "/files"))
 
@@ -46,9 +52,9 @@ final class Routes(settings: Settings, mongo: Mongo, agents: Agents, upstream: U
     case request @ POST -> Root / "notes" =>
       for
         body <- EntityDecoder[IO, NewNote].decode(request, strict = true).rethrowT
-        note = Note(ObjectId(), body.title, body.text)
+        note = Note(ObjectId().toHexString, body.title, body.text)
         _ <- mongo.insert(note)
-        response <- Created(note.asJson, Location(uri"/notes" / note._id.toHexString))
+        response <- Created(note.asJson, Location(uri"/notes" / note._id))
       yield response
 
     case GET -> Root / "notes" / NoteId(id) => mongo.note(id).flatMap(found)
@@ -64,32 +70,18 @@ final class Routes(settings: Settings, mongo: Mongo, agents: Agents, upstream: U
 
     case request @ GET -> Root / "slow_api" :? Calls(calls) +& SlowMs(ms) =>
       val id = request.headers.get(ci"X-Request-Id").map(_.head.value)
-      for
-        calls <- valid(calls, 10)
-        ms <- valid(ms, 1000)
-        results <- upstream.answers(calls, ms, id)
-        response <- Ok(Json.obj("results" := results))
-      yield response
+      (valid(calls, 10), valid(ms, 1000))
+        .flatMapN(upstream.answers(_, _, id))
+        .flatMap(results => Ok(Json.obj("results" := results)))
   }
 
   private def found(document: Option[Json]) = document.fold(IO.pure(Problem(Status.NotFound)))(Ok(_))
 
   private def send(file: Mongo.File) =
-    val contentType = file.contentType.getOrElse("application/octet-stream")
-    Response[IO](body = file.content).putHeaders("Content-Type" -> contentType, `Content-Length`(file.length))
-
-object Routes:
-
-  private given [A: QueryParamDecoder, C](using RuntimeConstraint[A, C]): QueryParamDecoder[A :| C] =
-    QueryParamDecoder[A].emap(_.refineEither[C].leftMap(ParseFailure(_, "")))
-
-  private object Doc extends OptionalValidatingQueryParamDecoderMatcher[String :| Match["small|big"]]("doc")
-  private object Calls extends OptionalValidatingQueryParamDecoderMatcher[Int :| Interval.Closed[1, 50]]("calls")
-  private object SleepMs extends OptionalValidatingQueryParamDecoderMatcher[Int :| Interval.Closed[0, 30000]]("ms")
-  private object SlowMs extends OptionalValidatingQueryParamDecoderMatcher[Int :| Interval.Closed[0, 5000]]("ms")
-
-  private object NoteId:
-    def unapply(text: String): Option[ObjectId] = Option.when(ObjectId.isValid(text))(ObjectId(text))
+    val contentType = Option(file.info.getMetadata).flatMap(data => Option(data.getString("contentType")))
+    Response[IO](body = file.content)
+      .putHeaders("Content-Type" -> contentType.getOrElse("application/octet-stream"))
+      .putHeaders(`Content-Length`(file.info.getLength))
 
   private def valid[A](parameter: Option[ValidatedNel[ParseFailure, A]], default: A): IO[A] =
     parameter.fold(IO.pure(default))(_.leftMap(_.head).liftTo[IO])

@@ -31,20 +31,17 @@ object Settings:
   /** Reads the environment, and `.env` for what it has not; fails with all that is wrong. */
   def load: IO[Settings] =
     IO.blocking(Dotenv.configure.ignoreIfMissing.systemProperties.load()) *> (
-      setting("HOST", "127.0.0.1").as[Host],
-      setting("PORT", "8000").as[Port],
-      setting("MONGODB_URL", "mongodb://127.0.0.1:27017/refservers").as[ConnectionString].redacted,
-      setting("MONGODB_POOL_SIZE", "100").as[Int](using positive),
-      setting("DATABASE_URL", "postgresql://refservers@127.0.0.1:5432/refservers").as[Jdbc].redacted,
-      setting("DATABASE_POOL_SIZE", "10").as[Int](using positive),
+      setting("HOST").default("127.0.0.1").as[Host],
+      setting("PORT").default("8000").as[Port],
+      setting("MONGODB_URL").default("mongodb://127.0.0.1:27017/refservers").as[ConnectionString].redacted,
+      setting("MONGODB_POOL_SIZE").default("100").as[Int](using positive),
+      setting("DATABASE_URL").default("postgresql://refservers@127.0.0.1:5432/refservers").as[Jdbc].redacted,
+      setting("DATABASE_POOL_SIZE").default("10").as[Int](using positive),
       setting("FILES_DIR").as[Path],
       setting("SLOW_API_URL").as[Uri]
     ).parMapN(Settings.apply).load[IO]
 
   private def setting(name: String) = env(name).or(prop(name))
-
-  private def setting(name: String, default: String): ConfigValue[Effect, String] =
-    setting(name).default(default)
 
   private def decoder[A](kind: String)(parse: String => Option[A]): ConfigDecoder[String, A] =
     ConfigDecoder[String].mapOption(kind)(text => Try(parse(text)).toOption.flatten)
@@ -60,9 +57,8 @@ object Settings:
   private given ConfigDecoder[String, Path] =
     decoder("a folder")(name => Some(Path.of(name)).filter(Files.isDirectory(_)))
 
-  private given ConfigDecoder[String, Uri] = decoder("an HTTP URL") {
-    Uri.fromString(_).toOption.filter(_.scheme.exists(Set(Uri.Scheme.http, Uri.Scheme.https)))
-  }
+  private given ConfigDecoder[String, Uri] =
+    decoder("an HTTP URL")(Uri.fromString(_).toOption.filter(_.scheme.exists(Set(Uri.Scheme.http, Uri.Scheme.https))))
 
   // JDBC takes no user before the host
   private val PostgresqlUrl = "postgres(?:ql)?://(?:([^:@/]*)(?::([^@/]*))?@)?(.+)".r

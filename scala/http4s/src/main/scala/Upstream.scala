@@ -17,22 +17,17 @@ final class Upstream(client: Client[IO], url: Uri):
 
   /** The answers to calls that are all made at once; the first that fails ends the others. */
   def answers(calls: Int, ms: Int, id: Option[String]): IO[List[JsonObject]] =
-    List
-      .range(0, calls)
+    (0 until calls).toList
       .parTraverse(call(_, ms, id))
-      .timeout(ms.millis + 5.seconds)
-      .adaptError {
-        case late: TimeoutException => Upstream.Failure(Status.GatewayTimeout, late)
-        case failure                => Upstream.Failure(Status.BadGateway, failure)
-      }
+      .adaptError { case failure => Upstream.Failure(Status.BadGateway, failure) }
+      .timeoutTo(ms.millis + 5.seconds, IO.raiseError(Upstream.Failure(Status.GatewayTimeout, TimeoutException())))
 
   private def call(number: Int, ms: Int, id: Option[String]): IO[JsonObject] =
     val request = Request[IO](uri = url.withQueryParam("call", number).withQueryParam("ms", ms))
       .putHeaders(id.map(Header.Raw(ci"X-Request-Id", _)))
     client.run(request).use {
-      case response if response.status == Status.Ok => response.as[JsonObject]
-      case response                                 =>
-        IO.raiseError(UnexpectedStatus(response.status, request.method, request.uri))
+      case Status.Ok(response) => response.as[JsonObject]
+      case response            => IO.raiseError(UnexpectedStatus(response.status, request.method, request.uri))
     }
 
 object Upstream:
