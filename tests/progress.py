@@ -49,8 +49,9 @@ def aloud(pytestconfig: pytest.Config) -> Callable[[], AbstractContextManager[No
     @contextmanager
     def shown() -> Iterator[None]:
         with capture.global_and_fixture_disabled():
-            terminal.ensure_newline()
-            terminal.flush()
+            if terminal:  # the processes of pytest-xdist have none
+                terminal.ensure_newline()
+                terminal.flush()
             yield
 
     return shown
