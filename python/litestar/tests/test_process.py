@@ -19,7 +19,7 @@ from pymongo.database import Database
 from app.settings import settings
 
 UVICORN = [sys.executable, "-m", "app.main"]
-GRANIAN = [sys.executable, "-m", "app.granian"]
+GRANIAN = [sys.executable, "-m", "granian", "--interface=asgi", "app.main:app"]
 
 
 class Server(NamedTuple):
@@ -47,10 +47,11 @@ class Server(NamedTuple):
 def serve(command: list[str], folder: Path, **environment: str) -> Iterator[Server]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
+    address = {"HOST": "127.0.0.1", "PORT": str(port), "GRANIAN_PORT": str(port)}
     log = folder / "log"
     process = subprocess.Popen(
         command,
-        env=os.environ | {"HOST": "127.0.0.1", "PORT": str(port)} | environment,
+        env=os.environ | address | environment,
         stdout=log.open("wb"),
         stderr=subprocess.STDOUT,
     )
