@@ -6,7 +6,6 @@ import asyncpg
 from aiohttp import ClientSession, TCPConnector
 from litestar import Litestar
 from litestar.datastructures import State
-from litestar.di import NamedDependency, Provide
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
@@ -23,45 +22,27 @@ AGENTS = """
 """
 
 
+class AppState(State):
+    mongodb: AsyncDatabase[dict[str, Any]]
+    postgresql: asyncpg.Pool
+    upstream: ClientSession
+
+
 @asynccontextmanager
 async def lifespan(app: Litestar) -> AsyncIterator[None]:
     url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
     mongodb = AsyncMongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
     postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
-    # limit=0: calls never queue
     async with mongodb, postgresql, ClientSession(connector=TCPConnector(limit=0)) as upstream:
-        app.state.update({"mongodb": mongodb, "postgresql": postgresql, "upstream": upstream})
+        database = mongodb.get_default_database("refservers")
+        app.state.update({"mongodb": database, "postgresql": postgresql, "upstream": upstream})
         yield
-
-
-async def provide_mongodb(state: State) -> Any:
-    return state.mongodb.get_default_database("refservers")
-
-
-async def provide_postgresql(state: State) -> Any:
-    return state.postgresql
-
-
-async def provide_upstream(state: State) -> Any:
-    return state.upstream
-
-
-dependencies = {
-    "mongodb": Provide(provide_mongodb),
-    "postgresql": Provide(provide_postgresql),
-    "upstream": Provide(provide_upstream),
-}
-
-MongoDB = NamedDependency[AsyncDatabase[dict[str, Any]]]
-PostgreSQL = NamedDependency[asyncpg.Pool]
-Upstream = NamedDependency[ClientSession]
 
 
 async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, Any]]:
     try:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
-    # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
     except (OSError, asyncpg.exceptions.InternalClientError, *UNAVAILABLE) as error:
-        raise asyncpg.PostgresConnectionError(repr(error)) from error
+        raise asyncpg.PostgresConnectionError(repr(error)) from error  # asyncpg lets them through

@@ -8,7 +8,6 @@ from app.settings import settings
 app = Litestar(
     [*views.handlers, create_static_files_router("/files", [settings.FILES_DIR])],
     lifespan=[databases.lifespan],
-    dependencies=databases.dependencies,
     exception_handlers={Exception: problems.respond},
     request_max_body_size=2**20,
 )

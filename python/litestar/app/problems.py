@@ -3,7 +3,7 @@ from http import HTTPStatus
 from typing import Any
 
 from litestar import Request, Response
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, InternalServerException
 from litestar.openapi import ResponseSpec
 from msgspec import UNSET, Struct, UnsetType
 
@@ -21,17 +21,14 @@ class Problem(Struct, kw_only=True):
 
 
 def problems(*statuses: int) -> dict[int, ResponseSpec]:
-    """Describe problems for the argument ``responses``."""
-    problem = partial(ResponseSpec, Problem, generate_examples=False, media_type=MEDIA_TYPE)
-    return {one: problem(description=HTTPStatus(one).phrase) for one in (*statuses, 500)}
+    spec = partial(ResponseSpec, Problem, generate_examples=False, media_type=MEDIA_TYPE)
+    return {status: spec(description=HTTPStatus(status).phrase) for status in (*statuses, 500)}
 
 
 def respond(request: Request[Any, Any, Any], error: Exception) -> Response[Problem]:
     """Answer with problem details (RFC 9457), and log the cause of each 5xx."""
-    answer = HTTPException(status_code=503 if isinstance(error, AWAY) else 500)
-    if isinstance(error, HTTPException):
-        answer = error
-    status = answer.status_code
+    answer = error if isinstance(error, HTTPException) else InternalServerException()
+    status = 503 if isinstance(error, AWAY) else answer.status_code
     problem = Problem(title=HTTPStatus(status).phrase, status=status)
     if status == 400:
         problem.detail, problem.errors = answer.detail, answer.extra or UNSET

@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 from aiohttp import ClientError
 from bson import ObjectId
 from gridfs import AsyncGridFSBucket, AsyncGridOut, NoFile
-from litestar import Request, Response, get, post
+from litestar import Response, get, post
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
 from msgspec import Meta, Struct
 
-from app.databases import AGENTS, MongoDB, PostgreSQL, Upstream, fetch
+from app.databases import AGENTS, AppState, fetch
 from app.problems import problems
 from app.settings import settings
 
@@ -38,44 +38,40 @@ async def hello() -> dict[str, str]:
 
 
 @get("/mongo", responses=problems(400, 404, 503))
-async def mongo(mongodb: MongoDB, doc: FromQuery[Literal["small", "big"]] = "small") -> Any:
-    if article := await mongodb.articles.find_one({"slug": doc}):
+async def mongo(state: AppState, doc: FromQuery[Literal["small", "big"]] = "small") -> Any:
+    if article := await state.mongodb.articles.find_one({"slug": doc}):
         return article | {"_id": str(article["_id"])}
     raise NotFoundException
 
 
 @post("/notes", responses=problems(400, 503))
-async def create_note(
-    mongodb: MongoDB, data: JSONBody[NewNote], request: Request[Any, Any, Any]
-) -> Response[Note]:
-    result = await mongodb.notes.insert_one({"title": data.title, "text": data.text})
+async def create_note(state: AppState, data: JSONBody[NewNote]) -> Response[Note]:
+    result = await state.mongodb.notes.insert_one({"title": data.title, "text": data.text})
     note = Note(str(result.inserted_id), data.title, data.text)
-    location = request.app.route_reverse("read_note", _id=note._id)
-    return Response(note, headers={"Location": location})
+    return Response(note, headers={"Location": f"/notes/{note._id}"})
 
 
-@get("/notes/{_id:str}", name="read_note", responses=problems(400, 404, 503))
-async def read_note(mongodb: MongoDB, _id: FromPath[str]) -> Note:
-    if ObjectId.is_valid(_id) and (note := await mongodb.notes.find_one(ObjectId(_id))):
+@get("/notes/{_id:str}", responses=problems(400, 404, 503))
+async def read_note(state: AppState, _id: FromPath[str]) -> Note:
+    if ObjectId.is_valid(_id) and (note := await state.mongodb.notes.find_one(ObjectId(_id))):
         return Note(str(note["_id"]), note["title"], note["text"])
     raise NotFoundException
 
 
 @get("/agents", responses=problems(503))
-async def agents(postgresql: PostgreSQL) -> list[dict[str, str | None]]:
-    return await fetch(postgresql, AGENTS)
+async def agents(state: AppState) -> list[dict[str, str | None]]:
+    return await fetch(state.postgresql, AGENTS)
 
 
 @get("/gridfs/{name:str}", media_type="*/*", responses=problems(400, 404, 503))
-async def gridfs(mongodb: MongoDB, name: FromPath[str]) -> Stream:
+async def gridfs(state: AppState, name: FromPath[str]) -> Stream:
     try:
-        file = await AsyncGridFSBucket(mongodb).open_download_stream_by_name(name)
+        file = await AsyncGridFSBucket(state.mongodb).open_download_stream_by_name(name)
     except NoFile as error:
         raise NotFoundException from error
-    first = await file.readchunk()  # a fault here is a 500; later it ends the connection
     content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
     headers = {"Content-Type": content_type, "Content-Length": str(file.length)}
-    return Stream(chunks(file, first), headers=headers)
+    return Stream(chunks(file, await file.readchunk()), headers=headers)  # a fault here is a 500
 
 
 async def chunks(file: AsyncGridOut, chunk: bytes) -> AsyncIterator[bytes]:
@@ -93,7 +89,7 @@ async def sleep(ms: Annotated[int, QueryParameter(ge=0, le=30000)] = 1000) -> di
 
 @get("/slow_api", responses=problems(400, 502, 504))
 async def slow_api(
-    upstream: Upstream,
+    state: AppState,
     calls: Annotated[int, QueryParameter(ge=1, le=50)] = 10,
     ms: Annotated[int, QueryParameter(ge=0, le=5000)] = 1000,
     x_request_id: Annotated[str | None, HeaderParameter(name="X-Request-Id")] = None,
@@ -101,8 +97,8 @@ async def slow_api(
     headers = {"X-Request-Id": x_request_id} if x_request_id else None
 
     async def call(number: int) -> dict[str, Any]:
-        url, query = str(settings.SLOW_API_URL), {"call": number, "ms": ms}
-        async with upstream.get(url, params=query, headers=headers, allow_redirects=False) as reply:
+        url = f"{settings.SLOW_API_URL}?call={number}&ms={ms}"
+        async with state.upstream.get(url, headers=headers, allow_redirects=False) as reply:
             if reply.status == 200 and isinstance(result := await reply.json(), dict):
                 return result
             raise ValueError(f"{reply.status}, no JSON object")

@@ -33,7 +33,6 @@ async def lifespan(app: Starlette) -> AsyncIterator[State]:
     mongodb = AsyncMongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
     postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
-    # limit=0: calls never queue
     async with mongodb, postgresql, ClientSession(connector=TCPConnector(limit=0)) as upstream:
         database = mongodb.get_default_database("refservers")
         yield {"mongodb": database, "postgresql": postgresql, "upstream": upstream}
@@ -43,6 +42,5 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, Any]]:
     try:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
-    # asyncpg lets errors of the socket through, and its own of a connection that has just ended.
     except (OSError, asyncpg.exceptions.InternalClientError, *UNAVAILABLE) as error:
-        raise asyncpg.PostgresConnectionError(repr(error)) from error
+        raise asyncpg.PostgresConnectionError(repr(error)) from error  # asyncpg lets them through

@@ -1,15 +1,26 @@
 import uvicorn
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from app import databases, problems, views
 from app.settings import settings
 
 app = Starlette(
-    routes=[*views.routes, Mount("/files", StaticFiles(directory=settings.FILES_DIR))],
+    routes=[
+        Route("/index", views.index),
+        Route("/json", views.hello),
+        Route("/mongo", views.mongo),
+        Route("/notes", views.create_note, methods=["POST"]),
+        Route("/notes/{note_id}", views.read_note),
+        Route("/agents", views.agents),
+        Mount("/files", StaticFiles(directory=settings.FILES_DIR)),
+        Route("/gridfs/{name}", views.gridfs),
+        Route("/sleep", views.sleep),
+        Route("/slow_api", views.slow_api),
+    ],
     lifespan=databases.lifespan,
-    exception_handlers=problems.handlers,
+    exception_handlers=dict.fromkeys(problems.ERRORS, problems.answer),
     max_body_size=2**20,
 )
 

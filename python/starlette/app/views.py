@@ -9,7 +9,6 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
-from starlette.routing import Route
 
 from app.databases import AGENTS, State, fetch
 from app.settings import settings
@@ -93,38 +92,24 @@ async def sleep(request: Request[State]) -> JSONResponse:
 
 async def slow_api(request: Request[State]) -> JSONResponse:
     query = SlowApi.model_validate(request.query_params)
+    request_id = request.headers.get("X-Request-Id")
+    headers = {"X-Request-Id": request_id} if request_id else None
+    upstream = request.state["upstream"]
+
+    async def call(number: int) -> dict[str, Any]:
+        url, sent = str(settings.SLOW_API_URL), {"call": number, "ms": query.ms}
+        async with upstream.get(url, params=sent, headers=headers, allow_redirects=False) as reply:
+            if reply.status == 200 and isinstance(result := await reply.json(), dict):
+                return result
+            raise ValueError(f"{reply.status}, no JSON object")
+
     try:
         async with asyncio.timeout(query.ms / 1000 + 5), asyncio.TaskGroup() as group:
-            calls = [group.create_task(call(request, n, query.ms)) for n in range(query.calls)]
+            tasks = [group.create_task(call(number)) for number in range(query.calls)]
     except TimeoutError as error:
         raise HTTPException(504) from error
     except ExceptionGroup as errors:
         if errors.split((ClientError, ValueError))[1]:
             raise  # a fault of our own
         raise HTTPException(502) from errors.exceptions[0]
-    return JSONResponse({"results": [call.result() for call in calls]})
-
-
-async def call(request: Request[State], number: int, ms: int) -> dict[str, Any]:
-    request_id = request.headers.get("X-Request-Id")
-    headers = {"X-Request-Id": request_id} if request_id else None
-    params = {"call": number, "ms": ms}
-    async with request.state["upstream"].get(
-        str(settings.SLOW_API_URL), params=params, headers=headers, allow_redirects=False
-    ) as response:
-        if response.status == 200 and isinstance(result := await response.json(), dict):
-            return result
-        raise ValueError(f"{response.status}, no JSON object")
-
-
-routes = [
-    Route("/index", index),
-    Route("/json", hello),
-    Route("/mongo", mongo),
-    Route("/notes", create_note, methods=["POST"]),
-    Route("/notes/{note_id}", read_note),
-    Route("/agents", agents),
-    Route("/gridfs/{name}", gridfs),
-    Route("/sleep", sleep),
-    Route("/slow_api", slow_api),
-]
+    return JSONResponse({"results": [task.result() for task in tasks]})

@@ -87,26 +87,24 @@ class Server < Sinatra::Base
   error(Upstream::Late) { failure(504) }
   error(StandardError) { failure(500) }
 
-  helpers do
-    def document(data) = data ? JSON.generate(data.merge('_id' => data['_id'].to_s)) : halt(404)
+  def document(data) = data ? JSON.generate(data.merge('_id' => data['_id'].to_s)) : halt(404)
 
-    def integer(name, default, range)
-      value = Integer(params.fetch(name, default.to_s), 10, exception: false)
-      range.cover?(value) ? value : halt(400, problem(400, detail: "#{name} must be an integer in #{range}"))
-    end
+  def integer(name, default, range)
+    value = Integer(params.fetch(name, default.to_s), 10, exception: false)
+    range.cover?(value) ? value : halt(400, problem(400, detail: "#{name} must be an integer in #{range}"))
+  end
 
-    # Problem details (RFC 9457).
-    def problem(status, **members)
-      status(status)
-      content_type 'application/problem+json'
-      JSON.generate({ type: 'about:blank', title: Rack::Utils::HTTP_STATUS_CODES[status], status:, **members })
-    end
+  # Problem details (RFC 9457).
+  def problem(status, **members)
+    status(status)
+    content_type 'application/problem+json'
+    JSON.generate({ type: 'about:blank', title: Rack::Utils::HTTP_STATUS_CODES[status], status:, **members })
+  end
 
-    def failure(status)
-      error = env['sinatra.error']
-      trace = error.backtrace.map { |line| "\n\t#{line}" }.join if status == 500
-      LOG.error("#{request.path.inspect}: #{error.class}: #{error.message.inspect}#{trace}")
-      problem(status)
-    end
+  def failure(status)
+    error = env['sinatra.error']
+    trace = error.backtrace.map { |line| "\n\t#{line}" }.join if status == 500
+    LOG.error("#{request.path.inspect}: #{error.class}: #{error.message.inspect}#{trace}")
+    problem(status)
   end
 end
