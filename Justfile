@@ -100,15 +100,15 @@ reset *ARGS: _environment
 
 # Test everything: harness, suite and servers; `test quick` runs a subset in minutes
 test *ARGS: lint
-    @if [ $# -eq 0 ]; then exec {{ mortal }} just _everything; fi; if [ "$1" = quick ]; then shift; set -- -m quick {{ together }} "$@"; fi; exec {{ pytest }} "$@"
+    @if [ $# -eq 0 ]; then exec {{ mortal }} just _everything; fi; if [ "$1" = quick ]; then shift; set -- -m quick {{ together }} "$@"; fi; exec {{ python }} -m pytest {{ counted }} "$@"
 
 # All servers first: later tests find their verdicts
 _everything:
-    {{ mortal }} {{ pytest }} tests/test_all_servers.py
-    {{ mortal }} {{ pytest }} {{ together }} -m "not alone" --ignore tests/test_all_servers.py
-    {{ mortal }} {{ pytest }} -m alone
+    {{ mortal }} {{ python }} -m pytest {{ counted }} tests/test_all_servers.py
+    {{ mortal }} {{ python }} -m pytest {{ counted }} {{ together }} -m "not alone" --ignore tests/test_all_servers.py
+    {{ mortal }} {{ python }} -m pytest {{ counted }} -m alone
 
-pytest := python + " -m pytest -o console_output_style=count"
+counted := "-o console_output_style=count"
 together := "--numprocesses $(($(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile --no-loadscope-reorder"
 
 # Run servers' own linters and tests: check [NAME…]
