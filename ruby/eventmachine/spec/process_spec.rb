@@ -32,9 +32,17 @@ RSpec.describe 'The process' do # as a user starts it
     end
   end
 
-  def http(&) = Net::HTTP.start('127.0.0.1', @port, read_timeout: 15, max_retries: 0, ignore_eof: false, &)
+  def http(&) = Net::HTTP.start('127.0.0.1', @port, read_timeout: 15, max_retries: 0, &)
 
   def get(target, headers = {}) = http { |http| http.get(target, headers) }
+
+  # Net::HTTP takes a body that ends early.
+  def cut?(target)
+    response = get(target)
+    response.body.bytesize < response['Content-Length'].to_i
+  rescue EOFError
+    true
+  end
 
   def post(text) = http { |http| http.post('/notes', text, JSON_BODY) }
 
@@ -117,7 +125,7 @@ RSpec.describe 'The process' do # as a user starts it
   it 'ends a connection whose file lacks a chunk' do
     serve
     [1, 2].each do |missing|
-      with_file(missing:) { |name| expect { get("/gridfs/#{name}") }.to raise_error EOFError }
+      with_file(missing:) { |name| expect(cut?("/gridfs/#{name}")).to be true }
     end
     expect(get('/index').code).to eq '200'
   end
