@@ -38,7 +38,7 @@ SERVERS = sorted(find_servers().values(), key=lambda server: server.manifest.lan
 
 REAL_PIP = "aiohttp"
 # One server of each language except Scala, whose checks take as long as all others together
-PROVED = {"aiohttp", "eventmachine", "express", "net-http", "nginx"}
+PROVED = {"aiohttp", "eventmachine", "express", "net-http", "nginx", "spring"}
 
 # With what shells load ``.env`` for servers that do not read it
 LOADING = "set -a; . ./.env; set +a"

@@ -156,7 +156,7 @@ def check(buildah: Buildah, image: str, server: Server, settings: Mapping[str, s
     assert "HOST=0.0.0.0" in config["Env"]
     assert config["Cmd"][0] != "/bin/sh", "CMD is not in exec form"
     language = server.manifest.language
-    program = {"scala": "bash", "go": "sh"}.get(language, language)
+    program = {"scala": "bash", "java": "bash", "go": "sh"}.get(language, language)
     assert health[:2] == ["CMD", program], "only that is in every such image"
 
     with buildah.container(image) as container:

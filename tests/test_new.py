@@ -133,6 +133,13 @@ def test_a_name_stands_wherever_sbt_has_one(tmp_path: Path) -> None:
     assert 'CMD ["bin/my-service"]' in (tmp_path / "Dockerfile").read_text()
 
 
+def test_a_name_stands_where_maven_has_one(tmp_path: Path) -> None:
+    copy_server(server_of("spring"), tmp_path, "my-service")
+    own = (server_of("spring").folder / "pom.xml").read_text()
+    renamed = own.replace("<artifactId>server<", "<artifactId>my-service<")
+    assert (tmp_path / "pom.xml").read_text() == renamed != own
+
+
 @pytest.mark.parametrize(
     ("server", "name", "reason"),
     [

@@ -34,6 +34,8 @@ def rename(server: Server, folder: Path, name: str) -> None:
             for file in (NAME, "README.md"):
                 _replace(folder / file, r"(target/universal/stage/bin/)[a-z0-9-]+", rf"\g<1>{name}")
             _replace(folder / "Dockerfile", r'^(CMD \["bin/)[a-z0-9-]+', rf"\g<1>{name}")
+        case "java":
+            _replace(folder / "pom.xml", r"^  (<artifactId>).*<", rf"  \g<1>{name}<")
         case "go":
             _replace(folder / "go.mod", r"^(module \S+/)\S+", rf"\g<1>{name}")
 

@@ -22,6 +22,7 @@ _NO_CODE = {
     *("Gemfile", "debian.gemfile", ".rubocop.yml"),
     *("build.sbt", "lock.sbt", "sbtw", ".scalafmt.conf"),
     *("go.mod", "go.sum"),
+    *("pom.xml", "mvnw", "maven.config", "jvm.config", "checksums.sha256"),
     *("build.properties", "plugins.sbt", "repositories"),
 }
 
@@ -48,7 +49,7 @@ def source_files(folder: Path) -> list[Path]:
 def _walk(folder: Path) -> Iterator[Path]:
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():
-            if path.name not in _MADE and not path.name.startswith("."):
+            if path.name not in _MADE and (path.name == ".mvn" or not path.name.startswith(".")):
                 yield from _walk(path)
         elif path.is_file() and path.name != ".env":
             yield path

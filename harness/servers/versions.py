@@ -16,6 +16,7 @@ _RUNTIMES = {
     "python": ("python3", "--version"),
     "node": ("node", "--version"),
     "scala": ("java", "-version"),
+    "java": ("java", "-version"),
     "ruby": ("ruby", "--version"),
     "go": ("go", "version"),
     "nginx": ("nginx", "-v"),
@@ -107,10 +108,25 @@ def _go(folder: Path, end: str = "") -> dict[str, str]:
     return dict(re.findall(rf"^\s(\S+) v(\S+){end}", lines, re.M))
 
 
+def _java(folder: Path) -> dict[str, str]:
+    names = "\n".join(path.name for path in sorted(folder.glob("target/server/lib/*.jar")))
+    return dict(re.findall(r"^(.+?)-(\d.*)\.jar$", names, re.M))
+
+
+def _direct_java(folder: Path) -> dict[str, str]:
+    named = set(re.findall(r"<artifactId>(.+)<", (folder / "pom.xml").read_text()))
+    return {
+        name: version
+        for name, version in _java(folder).items()
+        if name in named or name.replace("spring-boot-", "spring-boot-starter-") in named
+    }
+
+
 _READERS: dict[str, tuple[Reader, Reader]] = {  # of all packages, of direct ones
     "python": (_python, _direct_python),
     "node": (_node, _direct_node),
     "scala": (_scala, _direct_scala),
+    "java": (_java, _direct_java),
     "ruby": (_ruby, _ruby),
     "go": (_go, partial(_go, end="$")),  # others have a comment behind the version
 }
