@@ -44,11 +44,11 @@ def test_a_server_of_each_language_keeps_the_contract(
 def proved(aloud: Aloud) -> tuple[Done, Done]:
     """The results of `conform all`, which mostly waits, and of servers' own checks beside it.
 
-    Some of these count the documents in the database, so it is one of their own. Those in Scala
+    Some of these count the documents in the database, so it is one of their own. Those on a JVM
     come last: their checks also build them, which `conform all` does first.
     """
     servers = find_servers()
-    names = sorted(servers, key=lambda name: servers[name].manifest.language == "scala")
+    names = sorted(servers, key=lambda name: servers[name].manifest.language in ("java", "scala"))
     long: Any = {"timeout": 3500, "errors": None}
     with aloud(), backing_services() as backing, ThreadPoolExecutor(2) as pool:
         url = with_database(backing.mongodb_url, "checks")
