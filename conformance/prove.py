@@ -25,6 +25,8 @@ JOBS = len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1)
 # Servers built at once, while those that are ready are tested: a first build mostly downloads
 _BUILDS = 2
 
+_HEAVY = 10  # Seconds of warm-up in a manifest, from which on a server is spread among the others
+
 _AGAIN = 3  # Times: some stacks answer, or close the connection, whichever process is first
 
 _SILENCE = 30.0  # seconds between a deployment's lines of progress without a terminal
@@ -65,7 +67,7 @@ class Proof:
             try:
                 running = [
                     pool.submit(self._examine, subject, examination, builds)
-                    for subject, examination in pairs
+                    for subject, examination in _spread(pairs)
                 ]
                 for one in running:
                     one.result()
@@ -154,11 +156,25 @@ def _empty(subject: TargetOrUrl) -> Verdict:
     return Verdict(subject.name, subject.called, compared=compared)
 
 
+_Pair = tuple[TargetOrUrl, Examination]
+
+
 def _place(subject: TargetOrUrl) -> tuple[float, bool]:
     """For sorting: those that take longest to examine come first.
 
     They take long to warm up, or serve one client at a time.
     """
-    if not isinstance(subject, Target):
-        return 0, True
-    return -subject.deployment.warmup, subject.deployment.concurrent
+    return -_warmup(subject), not isinstance(subject, Target) or subject.deployment.concurrent
+
+
+def _spread(pairs: Sequence[_Pair]) -> list[_Pair]:
+    """Put the others between servers on a JVM, each start of which takes all cores for seconds."""
+    heavy = [pair for pair in pairs if _warmup(pair[0]) >= _HEAVY]
+    spread = [pair for pair in pairs if _warmup(pair[0]) < _HEAVY]
+    for number, pair in enumerate(heavy):
+        spread.insert(number * len(pairs) // len(heavy), pair)
+    return spread
+
+
+def _warmup(subject: TargetOrUrl) -> float:
+    return subject.deployment.warmup if isinstance(subject, Target) else 0
