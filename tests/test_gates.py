@@ -71,7 +71,7 @@ def used(pressure: Pressure | None = None, **cpu: float) -> Usage:
         ({"checked": Checked(during=0, after=9, unanswered=9)}, ["uncompared"]),
         ({"result": loaded(errors=Errors(status=2000))}, ["failed"]),
         ({"result": loaded(windows=[100] * 4 + [120] * 8)}, ["unsteady"]),
-        ({"warmup": Warmup(seconds=300, requests=9)}, ["never-level"]),
+        ({"warmup": Warmup(seconds=120, requests=9)}, ["never-level"]),
         ({"warmup": Warmup(seconds=2, requests=9, judged=False)}, []),
     ],
 )  # fmt: skip
@@ -147,8 +147,8 @@ def server(rates: Any) -> Any:
         (lambda _: 20, 16, 80),  # too few requests to tell at once
         (lambda at: 3000 - 100 * (at // 1), 2, 0),  # slower, as the machine is: no warm-up
         (lambda at: 2000 + 500 * (at // 1 % 2), 4, None),  # a neighbour comes and goes
-        (lambda at: min(100 * at, 4000), 128, None),
-        (lambda at: 1000 * (1 + at) ** 0.3, 300, None),
+        (lambda at: min(200 * at, 4000), 64, None),
+        (lambda at: 1000 * (1 + at) ** 0.3, 120, None),
     ],
     ids=["an interpreter", "a slow one", "a fall", "a neighbour", "a compiler", "never level"],
 )
@@ -160,7 +160,7 @@ def test_the_warm_up_goes_on_until_the_rate_is_level(
     assert warmup.requests == sum(one.requests for one in stages)
     if until is not None:
         assert warmup.until_level == until
-    assert (warmup.until_level is None) == (seconds == 300)
+    assert (warmup.until_level is None) == (seconds == 120)
 
 
 def test_the_whole_machine_is_metered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

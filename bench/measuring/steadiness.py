@@ -13,7 +13,7 @@ import numpy as np
 from bench.generators.interface import LoadResult
 from bench.records.measurement import Warmup
 
-LONGEST = 300.0  # The most seconds of a warm-up
+LONGEST = 120.0  # The most seconds of a warm-up; on a JVM each trial may take that long
 _STAGE = 1.0  # The fewest seconds of its first stage
 _REQUESTS = 2_000  # The fewest requests of a warm-up, unless it takes
 _SECONDS = 15.0  # as long as this
