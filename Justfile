@@ -100,7 +100,9 @@ reset *ARGS: _environment
 
 # Test everything: harness, suite and servers; `test quick` runs a subset in minutes
 test *ARGS: lint
-    @if [ $# -eq 0 ]; then exec {{ mortal }} just _everything; fi; if [ "$1" = quick ]; then shift; set -- -m quick {{ together }} "$@"; fi; exec {{ python }} -m pytest {{ counted }} "$@"
+    @[ $# -gt 0 ] || exec {{ mortal }} just _everything; \
+    if [ "$1" = quick ]; then shift; set -- -m quick {{ together }} "$@"; fi; \
+    exec {{ python }} -m pytest {{ counted }} "$@"
 
 # All servers first: later tests find their verdicts
 _everything:

@@ -8,14 +8,18 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler
+from itertools import pairwise
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
+from conformance import prove
 from conformance.subject import Subject
 from harness.errors import UsageError
 from harness.paths import ROOT
+from harness.servers.catalog import find_targets
 from harness.system.ports import free_port
 from tests.handlers import Quiet, served
 from tests.tasks import call, run, sh, started
@@ -224,3 +228,13 @@ def test_behaviours_are_recorded(whole: Whole) -> None:
     assert len(answers) == int(wrote[0])
     assert answers["trailing-slash"] == "not found"
     assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def test_others_are_tested_between_servers_on_a_jvm() -> None:
+    pairs: Any = [(target, None) for target in find_targets(["all"])]
+    spread: Any = prove._spread(pairs)
+    languages = [target.server.manifest.language for target, _ in spread]
+    on_jvm = [at for at, language in enumerate(languages) if language in ("java", "scala")]
+    assert len(on_jvm) == 3
+    assert min(after - before for before, after in pairwise(on_jvm)) > 5
+    assert sorted(map(id, spread)) == sorted(map(id, pairs))

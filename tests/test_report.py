@@ -161,13 +161,14 @@ def test_a_workload_of_some_servers_has_no_column() -> None:
     assert [column.section.name for column in alone.columns] == ["published"]
 
 
-def test_a_machine_with_more_workloads_of_all_servers_comes_first() -> None:
+def test_the_machine_that_measured_workloads_of_all_servers_last_comes_first() -> None:
     one, other = short("one"), [short(name, machine=ELSEWHERE) for name in ("two", "three")]
     rare = [short(f"rare-{at}") for at in range(3)]
     for run in (one, *other):
         run.workload = run.workload.model_copy(update={"servers": ["all"]})
     for run in rare:
         run.workload = run.workload.model_copy(update={"servers": ["express/express"]})
+    other[-1].started = "2999-01-01T00:00:00+00:00"
     first, second = tables_of(sections_of([one, *rare, *other]))
     assert [column.section.name for column in first.columns] == ["two", "three"]
     assert [column.section.name for column in second.columns] == ["one"]

@@ -123,15 +123,18 @@ class Table:
 
 
 def tables_of(sections: Sequence[Section]) -> list[Table]:
-    """A table for each kind of machine, that with most workloads of all servers first.
+    """A table for each kind of machine; that with the newest run of all servers is first.
 
     Figures of different kinds of machines are never compared.
     """
     found: dict[tuple[str, ...], list[Section]] = defaultdict(list)
     for section in sections:
         found[section.run.kind].append(section)
-    most = sorted(found.values(), key=lambda own: -sum(section.is_of_all for section in own))
-    return [_table(own) for own in most]
+
+    def newest(own: Sequence[Section]) -> tuple[bool, str]:
+        return max((one.is_of_all, one.run.started) for one in own)
+
+    return [_table(own) for own in sorted(found.values(), key=newest, reverse=True)]
 
 
 def _table(sections: Sequence[Section]) -> Table:
