@@ -1,6 +1,7 @@
 """Running a server: its environment, its settings, and errors at its start."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -127,3 +128,18 @@ def test_a_result_has_no_secret_of_a_server_s_environment(
         **{"HOST": "127.0.0.1", "PORT": settings["PORT"], "WORKERS": "1", "THREADS": "50"},
         **{"DATABASE_URL": "postgresql://host/db", "MONGODB_URL": "mongodb://host/db"},
     }
+
+
+def test_two_processes_are_not_given_the_same_port() -> None:
+    """Neither has listened on it yet: servers take seconds to do so."""
+    ask = "from harness.system import ports; ports._offsets = iter([0, 1, 2, 3]); "
+    script = ask + "print(ports.free_port(), flush=True); input()"
+    command = [sys.executable, "-c", script]
+    with (
+        subprocess.Popen(command, stdin=-1, stdout=-1) as one,
+        subprocess.Popen(command, stdin=-1, stdout=-1) as other,
+    ):
+        given = [next(iter(process.stdout or [])) for process in (one, other)]
+        for process in (one, other):
+            process.communicate(b"\n", timeout=10)
+    assert given[0] != given[1]

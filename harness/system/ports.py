@@ -18,14 +18,25 @@ _offsets = itertools.count(random.SystemRandom().randrange(len(_LISTENERS)))
 
 _ATTEMPTS = 6
 
+# UDP sockets on the ports given out, so that no other process of ours is given one of them until
+# this one ends: a server takes seconds to listen on the port that it was given
+_reserved: list[socket.socket] = []
+
 
 def free_port() -> int:
-    """An unused TCP port of 127.0.0.1 that this process has not been given recently."""
+    """An unused TCP port of 127.0.0.1 that no living process has been given by this function."""
     while True:
         port = _LISTENERS[next(_offsets) % len(_LISTENERS)]
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
-            return port
+            reserved = socket.socket(type=socket.SOCK_DGRAM)
+            try:
+                reserved.bind(("127.0.0.1", port))
+            except OSError:
+                reserved.close()
+            else:
+                _reserved.append(reserved)
+                return port
 
 
 def require_free(host: str, port: int) -> None:
