@@ -191,7 +191,7 @@ def served_parts(subject: Subject) -> frozenset[str]:
 _making = Lock()
 
 # How servers and runtimes say that their port is in use
-_TAKEN = re.compile(r"address (already )?in use|EADDRINUSE", re.I)
+_TAKEN = re.compile(r"(address|port) (is )?(already )?in use|EADDRINUSE", re.I)
 
 
 @contextmanager
