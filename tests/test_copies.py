@@ -11,17 +11,20 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
+from pymongo import MongoClient
 
 import spec
+from conformance.address import with_database
 from harness.copies.new import copy_server
 from harness.copies.readme import blocks
 from harness.servers.build import toolchain
 from harness.servers.catalog import Server, find_servers
-from harness.services import backing_services
+from harness.services import Services, backing_services
 from harness.system.ports import accepts, free_port
 from harness.system.processes import spawn, stop, wait_until
 from harness.system.programs import environment
@@ -146,6 +149,17 @@ def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
     assert set(copy.sh(["git -c core.quotePath=off ls-files"]).splitlines()) == own
 
 
+def follow_alone(server: Server, folder: Path, backing: Services) -> None:
+    """Follow them with a database of its own: servers' tests count the documents in it."""
+    url = with_database(backing.mongodb_url, f"copy_{server.name}")
+    with backing_services({**backing.environment(), "MONGODB_URL": url}) as own:
+        try:
+            follow(server, folder, own.environment())
+        finally:
+            with MongoClient[Any](url) as client:
+                client.drop_database(f"copy_{server.name}")
+
+
 def write_settings(env_file: Path, settings: Mapping[str, str], *, for_shells: bool) -> None:
     """Append settings in the syntax of what reads them."""
     if for_shells:
@@ -172,7 +186,7 @@ def followed(
     with backing_services() as backing, ThreadPoolExecutor(2) as pool:
         folders = [tmp_path_factory.mktemp(server.name) for server in servers]
         yield {
-            server.name: pool.submit(follow, server, folder, backing.environment())
+            server.name: pool.submit(follow_alone, server, folder, backing)
             for server, folder in zip(servers, folders, strict=True)
         }
         pool.shutdown(cancel_futures=True)

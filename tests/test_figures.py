@@ -285,6 +285,7 @@ def test_the_claims_are_counted() -> None:
     assert within == Counter(name for name, size in answers.elements() if size == "within")
 
 
+@pytest.mark.timeout(600)
 def test_the_figures_in_the_repository_come_from_published_results() -> None:
     wrong = [one for path in texts() for one in check(path, strict=path.parent != ROOT)]
     assert wrong == [], "\n".join(map(str, wrong))
