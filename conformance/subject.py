@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +21,7 @@ from conformance import address
 from conformance.events import emit
 from conformance.http import FAILED, TIMEOUT, Connection, Request, Response
 from conformance.proxy import Proxy
-from harness.errors import TaskError, UsageError
+from harness.errors import UsageError
 from harness.servers.catalog import Target
 from harness.servers.manifest import Deployment
 from harness.servers.running import running
@@ -190,9 +189,6 @@ def served_parts(subject: Subject) -> frozenset[str]:
 
 _making = Lock()
 
-# How servers and runtimes say that their port is in use
-_TAKEN = re.compile(r"(address|port) (is )?(already )?in use|EADDRINUSE", re.I)
-
 
 @contextmanager
 def start(
@@ -203,7 +199,7 @@ def start(
     with _making:
         if not files.exists():
             make_files(files)
-    log = folder / f"log-{free_port()}.txt"
+    log = folder / f"log-{fresh_name('txt')}"
     with ExitStack() as held:
         mongodb = held.enter_context(Proxy(address.mongodb(services.mongodb_url)).running())
         postgresql = held.enter_context(Proxy(address.postgresql(services.database_url)).running())
@@ -218,15 +214,14 @@ def start(
             **settings,
         }
         output = held.enter_context(log.open("w"))
-        run = partial(
-            running, target, output=output, tell=lambda line: emit(event="waiting", message=line)
+        server = held.enter_context(
+            running(
+                target,
+                own,
+                output=output,
+                tell=lambda line: emit(event="waiting", message=line),
+            )
         )
-        try:
-            server = held.enter_context(run(own))
-        except TaskError as error:  # another program may have taken the port in the meantime
-            if "PORT" in settings or not _TAKEN.search(str(error)):
-                raise
-            server = held.enter_context(run(own | {"PORT": str(free_port())}))
         subject = Controlled(
             server.host,
             server.port,

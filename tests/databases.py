@@ -1,4 +1,4 @@
-"""Databases like those of users: with names, users and passwords of their own."""
+"""Databases of tests' own, and like those of users: with names, users and passwords."""
 
 import shutil
 from collections.abc import Iterator
@@ -10,6 +10,8 @@ import psycopg
 import pymongo
 from psycopg import sql
 
+from conformance.address import with_database
+from harness.services import Services, backing_services
 from harness.services.mongodb import MongoDB
 from harness.services.postgresql import PostgreSQL
 from harness.services.process import running as run
@@ -47,6 +49,18 @@ class OwnMongoDB(MongoDB):
         with pymongo.MongoClient[Any](self.url(port)) as client:
             client[DATABASE].command("createUser", OWNER, pwd=PLAIN, roles=["readWrite"])
         return f"mongodb://{OWNER}:{PLAIN}@127.0.0.1:{port}/{DATABASE}"
+
+
+@contextmanager
+def with_mongodb_of_its_own(backing: Services, name: str) -> Iterator[Services]:
+    """The services with another MongoDB database, for tests of servers that count its documents."""
+    url = with_database(backing.mongodb_url, name)
+    with backing_services({**backing.environment(), "MONGODB_URL": url}) as own:
+        try:
+            yield own
+        finally:
+            with pymongo.MongoClient[Any](url) as client:
+                client.drop_database(name)
 
 
 @contextmanager

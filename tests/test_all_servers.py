@@ -11,16 +11,15 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
 from conformance import records
-from conformance.address import with_database
 from conformance.verdict import passed_as
 from harness.copies.readme import blocks
 from harness.servers.catalog import Server, find_servers, find_targets
 from harness.servers.source import copied_files, source_files
 from harness.services import backing_services
 from spec.behaviours import questions
+from tests.databases import with_mongodb_of_its_own
 from tests.tasks import run
 
 pytestmark = pytest.mark.timeout(3600)
@@ -45,7 +44,7 @@ def test_a_server_of_each_language_keeps_the_contract(
 def is_checked_as_a_copy(server: Server) -> bool:
     """Whether `tests/test_copies.py` runs all its checks, as the README names them."""
     tests = blocks((server.folder / "README.md").read_text())[2]
-    checks = {" ".join(command).replace(" --quiet", "") for command in server.manifest.checks}
+    checks = {" ".join(command) for command in server.manifest.checks}
     return checks <= set(tests) and copied_files(server) == source_files(server.folder)
 
 
@@ -57,14 +56,16 @@ def proved(aloud: Aloud) -> tuple[Done, Done]:
     """
     names = [server.name for server in find_servers().values() if not is_checked_as_a_copy(server)]
     long: Any = {"timeout": 3500, "errors": None}
-    with aloud(), backing_services() as backing, ThreadPoolExecutor(2) as pool:
-        url = with_database(backing.mongodb_url, "checks")
+    with (
+        aloud(),
+        backing_services() as backing,
+        with_mongodb_of_its_own(backing, "checks") as own,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        env = {"MONGODB_URL": own.mongodb_url}
         proof = pool.submit(run, "conform", "all", "--json", **long)
-        checks = pool.submit(run, "check", *names, env={"MONGODB_URL": url}, **long)
-        done = proof.result(), checks.result()
-        with MongoClient[Any](url) as client:
-            client.drop_database("checks")
-    return done
+        checks = pool.submit(run, "check", *names, env=env, **long)
+        return proof.result(), checks.result()
 
 
 def test_every_server_keeps_the_contract(proved: tuple[Done, Done]) -> None:

@@ -1,7 +1,6 @@
 """Every question distinguishes its answers, on a server that can be switched to each of them."""
 
 import re
-import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,6 @@ from conformance.subject import Controlled, Subject, start
 from harness.paths import ROOT
 from harness.servers.catalog import Target, find_target, find_targets
 from harness.services import Services, backing_services
-from harness.system.ports import free_port
 from spec.behaviours import questions
 
 pytestmark = pytest.mark.timeout(1800)
@@ -96,18 +94,6 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
             if got not in ([answer] if answer else questions()[id].answers):
                 again.put((id, answer))
         return seen | dict(benches[0].ask_all(again))
-
-
-def test_a_port_that_is_taken_in_the_meantime_is_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target = find_target(f"{WRONG}/wrong")
-    with socket.create_server(("127.0.0.1", 0)) as other, backing_services() as backing:
-        taken, free = other.getsockname()[1], free_port()
-        ports = iter([1, taken, free])  # the first one only names the log
-        monkeypatch.setattr("conformance.subject.free_port", lambda: next(ports))
-        with Bench(target, backing, tmp_path / "bench").start() as server:
-            assert server.port == free
 
 
 @pytest.mark.quick

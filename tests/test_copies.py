@@ -11,15 +11,12 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
-from pymongo import MongoClient
 
 import spec
-from conformance.address import with_database
 from harness.copies.new import copy_server
 from harness.copies.readme import blocks
 from harness.servers.build import toolchain
@@ -29,6 +26,7 @@ from harness.system.ports import accepts, free_port
 from harness.system.processes import spawn, stop, wait_until
 from harness.system.programs import environment
 from harness.toolchains.install import require
+from tests.databases import with_mongodb_of_its_own
 from tests.tasks import run, selected, sh
 
 pytestmark = pytest.mark.timeout(1200)
@@ -151,13 +149,8 @@ def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
 
 def follow_alone(server: Server, folder: Path, backing: Services) -> None:
     """Follow them with a database of its own: servers' tests count the documents in it."""
-    url = with_database(backing.mongodb_url, f"copy_{server.name}")
-    with backing_services({**backing.environment(), "MONGODB_URL": url}) as own:
-        try:
-            follow(server, folder, own.environment())
-        finally:
-            with MongoClient[Any](url) as client:
-                client.drop_database(f"copy_{server.name}")
+    with with_mongodb_of_its_own(backing, f"copy_{server.name}") as own:
+        follow(server, folder, own.environment())
 
 
 def write_settings(env_file: Path, settings: Mapping[str, str], *, for_shells: bool) -> None:

@@ -132,9 +132,8 @@ def test_a_result_has_no_secret_of_a_server_s_environment(
 
 def test_two_processes_are_not_given_the_same_port() -> None:
     """Neither has listened on it yet: servers take seconds to do so."""
-    ask = "from harness.system import ports; ports._offsets = iter([0, 1, 2, 3]); "
-    script = ask + "print(ports.free_port(), flush=True); input()"
-    command = [sys.executable, "-c", script]
+    start = "from harness.system import ports; ports._offsets = ports.itertools.count(); "
+    command = [sys.executable, "-c", start + "print(ports.free_port(), flush=True); input()"]
     with (
         subprocess.Popen(command, stdin=-1, stdout=-1) as one,
         subprocess.Popen(command, stdin=-1, stdout=-1) as other,

@@ -1,6 +1,5 @@
 """Ports and addresses."""
 
-import contextlib
 import http.client
 import itertools
 import random
@@ -18,25 +17,28 @@ _offsets = itertools.count(random.SystemRandom().randrange(len(_LISTENERS)))
 
 _ATTEMPTS = 6
 
-# UDP sockets on the ports given out, so that no other process of ours is given one of them until
-# this one ends: a server takes seconds to listen on the port that it was given
+# UDP sockets on the ports given out last, so that no other process of ours is given one of them: a
+# server takes seconds to listen on its port
 _reserved: list[socket.socket] = []
+_MOST_RESERVED = 100
 
 
 def free_port() -> int:
-    """An unused TCP port of 127.0.0.1 that no living process has been given by this function."""
+    """An unused TCP port of 127.0.0.1 that this function has given to no process lately."""
     while True:
         port = _LISTENERS[next(_offsets) % len(_LISTENERS)]
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            reserved = socket.socket(type=socket.SOCK_DGRAM)
-            try:
-                reserved.bind(("127.0.0.1", port))
-            except OSError:
-                reserved.close()
-            else:
-                _reserved.append(reserved)
-                return port
+        reserved = socket.socket(type=socket.SOCK_DGRAM)
+        try:
+            reserved.bind(("127.0.0.1", port))
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            reserved.close()
+            continue
+        _reserved.append(reserved)
+        if len(_reserved) > _MOST_RESERVED:
+            _reserved.pop(0).close()
+        return port
 
 
 def require_free(host: str, port: int) -> None:
