@@ -14,7 +14,8 @@ class Mismatch(AssertionError):
 
     def __init__(self, what: str, expected: object, got: object, response: Response) -> None:
         self.what = what.split(" (")[0]
-        self.status, self.request, self.repeat = response.status, response.request, response.repeat
+        self.status, self.request = response.status, response.request
+        self.repeat = response.request.curl(response.url)
         super().__init__(
             f"{response.request.method} {response.request.target[:_SHOWN]}: {what}\n"
             f"expected  {_shown(expected)}\ngot       {_shown(got)}"

@@ -69,7 +69,7 @@ class Response:
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
-    repeat: str = field(repr=False, default="")  # a command that repeats the request
+    url: str = field(repr=False, default="")  # the server's
 
     def header(self, name: str) -> str | None:
         """The value of a header, its fields combined as in RFC 9110, section 5.3."""
@@ -194,7 +194,7 @@ class Connection:
             head.status_code,
             tuple((name.decode(), value.decode("latin-1")) for name, value in head.headers),
             bytes(body),
-            request.curl(self.url),
+            self.url,
         )
 
     def require_end(self, response: Response) -> None:

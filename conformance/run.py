@@ -18,8 +18,8 @@ from harness.system.processes import ending, spawn, stop
 
 CHECKS = ROOT / "conformance" / "contract"
 
-# Parts that put servers and databases through outages: beside the others, on a server of their own
-_APART = {"availability", "logs", "process"}
+# Parts that put servers through outages, or start others: beside the rest, on a server of their own
+_APART = {"availability", "databases", "logs", "process"}
 
 _NOTHING_TO_RUN = 5  # pytest's exit status if no check is selected
 

@@ -105,7 +105,7 @@ def test_an_ipv6_address() -> None:
         response = Subject.at(url).ask("/index")
     assert url.startswith("http://[::1]:")
     assert url.removeprefix("http://") in Hello.hosts
-    assert response.repeat == f"curl -i --path-as-is '{url}/index'"
+    assert response.request.curl(response.url) == f"curl -i --path-as-is '{url}/index'"
 
 
 @pytest.mark.quick

@@ -252,7 +252,10 @@ class ProcessIT {
   void sigtermLetsARequestEnd() throws Exception {
     Running other = Running.start(Path.of("."), Map.of());
     other.await();
-    URI sleep = URI.create("http://127.0.0.1:" + other.port() + "/sleep?ms=3000");
+    String root = "http://127.0.0.1:" + other.port();
+    URI text = URI.create(root + "/text");
+    CLIENT.send(HttpRequest.newBuilder(text).build(), BodyHandlers.ofString()); // connects
+    URI sleep = URI.create(root + "/sleep?ms=3000");
     var inFlight = CLIENT.sendAsync(HttpRequest.newBuilder(sleep).build(), BodyHandlers.ofString());
     Thread.sleep(1000);
     other.process().destroy();
