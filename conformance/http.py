@@ -236,22 +236,22 @@ class Connection:
         self.socket.settimeout(timeout)
         return rest + self.read_until(lambda _: False)[0]
 
-    def read_until(self, enough: Callable[[bytes], object]) -> tuple[bytes, bool]:
+    def read_until(self, enough: Callable[[bytearray], object]) -> tuple[bytes, bool]:
         """Read until it is enough; also return whether the connection ended before that.
 
         Reading also stops on silence, and after a minute in any case.
         """
         until = time.monotonic() + 60
-        raw = b""
+        raw = bytearray()
         while not enough(raw) and time.monotonic() < until:
             try:
                 piece = self.read_some()
             except TimeoutError:
-                return raw, False
+                break
             if not piece:
-                return raw, True
+                return bytes(raw), True
             raw += piece
-        return raw, False
+        return bytes(raw), False
 
     def is_readable(self) -> bool:
         """Whether there are bytes to read, or the end of the connection."""

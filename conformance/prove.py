@@ -10,13 +10,13 @@ from rich.progress import Progress
 
 from conformance import records
 from conformance.run import Examination
-from conformance.verdict import Verdict, keep, state_of
+from conformance.verdict import Verdict, keep, states_of
 from harness.console import progress as console
 from harness.console import progress_bar, say, without_bar
 from harness.errors import TaskError, listed
 from harness.paths import CALLER, ROOT
 from harness.servers.build import build
-from harness.servers.catalog import Target
+from harness.servers.catalog import Target, servers_of
 from harness.system.scratch import scratch
 
 # Deployments tested at once: their checks mostly wait
@@ -62,8 +62,8 @@ class Proof:
             pairs = sorted(
                 zip(subjects, examinations, strict=True), key=lambda pair: _place(pair[0])
             )
-            servers = {one.server.folder: one.server for one, _ in pairs if isinstance(one, Target)}
-            builds = {folder: builders.submit(build, one) for folder, one in servers.items()}
+            servers = servers_of(one for one, _ in pairs if isinstance(one, Target))
+            builds = {one.folder: builders.submit(build, one) for one in servers}
             try:
                 running = [
                     pool.submit(self._examine, subject, examination, builds)
@@ -107,7 +107,7 @@ class Proof:
                 builds[subject.server.folder].result()
             except TaskError as error:
                 verdict.error, verdict.unstarted = str(error), True
-            verdict.state = state_of(subject)
+            verdict.state = states_of([subject])[subject.name]
         began = time.monotonic()
         if not verdict.unstarted:
             examination.run(self.options, behaviours=whole)

@@ -60,7 +60,8 @@ def write(target: Target, answers: Mapping[str, str]) -> Path:
 
     Other threads and tasks may write those of the same server's other deployments at once.
     """
-    server, record = target.server, Record(dict(answers), seen_on(target))
+    server = target.server
+    record = Record(dict(answers), seen_on(server))
     path = server.folder / NAME
     with locked(RUN / "locks" / f"record-{server.name}"):
         found = read(server) | {target.deployment.name: record}
@@ -74,9 +75,9 @@ def write(target: Target, answers: Mapping[str, str]) -> Path:
     return path
 
 
-def seen_on(target: Target) -> dict[str, str]:
+def seen_on(server: Server) -> dict[str, str]:
     """The versions that answers depend on."""
-    return packages(target.server) | runtime(target.server)
+    return packages(server) | runtime(server)
 
 
 def changes(record: Record, answers: Mapping[str, str]) -> list[Change]:
@@ -91,7 +92,7 @@ def changes(record: Record, answers: Mapping[str, str]) -> list[Change]:
 
 def upgrades(record: Record, target: Target) -> list[str]:
     """The packages whose version differs from the record, as ``NAME OLD → NEW``."""
-    now = seen_on(target)
+    now = seen_on(target.server)
     return [
         f"{name} {record.seen_on.get(name, 'not there')} → {now.get(name, 'not there')}"
         for name in sorted({*now, *record.seen_on})

@@ -2,14 +2,14 @@
 
 import hashlib
 import json
-import os
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from conformance import records
 from harness.paths import ROOT, RUN
-from harness.servers.catalog import Target
+from harness.servers.catalog import Server, Target, servers_of
 from harness.servers.source import source_files
 from harness.system.files import write_whole
 from spec.behaviours import questions
@@ -50,7 +50,7 @@ class Verdict:
 
     target: str
     called: str = ""  # what tasks take to find it: a name, a folder or an address
-    state: str = ""  # :func:`state_of` the target once it is built; empty for an address
+    state: str = ""  # the target's of :func:`states_of` once it is built; empty for an address
     checks: list[Check] = field(default_factory=list)
     # The answer to each question that was asked
     behaviours: dict[str, str] = field(default_factory=dict)
@@ -109,19 +109,33 @@ class Verdict:
         return {"passed": self.passed} | asdict(self)
 
 
-def state_of(target: Target) -> str:
-    """A hash of everything that a verdict depends on.
+def states_of(targets: Sequence[Target]) -> dict[str, str]:
+    """For each target, by name, a hash of everything that its verdict depends on.
 
     This is the server, the versions that it runs on, and the code of contract, harness and suite.
     """
-    digest = hashlib.sha256(json.dumps([target.name, records.seen_on(target)]).encode())
-    server = target.server.folder
-    own = [path for path in source_files(server) if path.name not in _BESIDE]
-    for folder, files in ((server, own), (ROOT, suite_files())):
-        for path in files:
-            content = hashlib.sha256(path.read_bytes()).digest()
-            digest.update(b"\0%s\0%s" % (os.fsencode(path.relative_to(folder)), content))
-    return digest.hexdigest()
+    suite = _hashes(ROOT, suite_files())
+    servers = {
+        server.folder: [records.seen_on(server), _hashes(server.folder, _own_files(server))]
+        for server in servers_of(targets)
+    }
+    return {
+        target.name: _hash(json.dumps([target.name, servers[target.server.folder], suite]).encode())
+        for target in targets
+    }
+
+
+def _hashes(folder: Path, files: Iterable[Path]) -> list[tuple[str, str]]:
+    """The path of each file in a folder, and a hash of its content."""
+    return [(str(path.relative_to(folder)), _hash(path.read_bytes())) for path in files]
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _own_files(server: Server) -> list[Path]:
+    return [path for path in source_files(server.folder) if path.name not in _BESIDE]
 
 
 def suite_files() -> list[Path]:
@@ -129,8 +143,7 @@ def suite_files() -> list[Path]:
     left_out = [ROOT / name for name in _NOT_THE_SUITE]
     return [
         path
-        for folder in _SUITE
-        for path in source_files(ROOT / folder)
+        for path in source_files(ROOT, *_SUITE)
         if not any(path.is_relative_to(one) for one in left_out)
     ]
 
@@ -140,14 +153,14 @@ def keep(target: Target, verdict: Verdict) -> None:
     write_whole(_path(target), json.dumps(verdict.as_dict(), indent=2, ensure_ascii=False))
 
 
-def passed_as(target: Target) -> str | None:
-    """The fingerprint of the target if its current state has passed, else None."""
+def passed_as(target: Target, state: str) -> str | None:
+    """The fingerprint of the target if it has passed in this state, else None."""
     path = _path(target)
     if not path.exists():
         return None
     try:
         kept = json.loads(path.read_text())
-        valid = kept["passed"] and kept["state"] == state_of(target)
+        valid = kept["passed"] and kept["state"] == state
         return str(kept["fingerprint"]) if valid else None
     except (ValueError, KeyError, TypeError):
         return None

@@ -52,7 +52,7 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def passed(faults: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same of a server that has passed, as tests/test_faults.py shows of this one."""
-    monkeypatch.setattr("bench.measuring.runner.passed_as", lambda _: "a fingerprint")
+    monkeypatch.setattr("bench.measuring.runner.passed_as", lambda *_: "a fingerprint")
     return faults
 
 

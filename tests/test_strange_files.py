@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.verdict import state_of
+from conformance.verdict import states_of
 from harness.copies.new import copy_server
 from harness.servers.build import build
 from harness.servers.catalog import Target, find_target
@@ -50,9 +50,9 @@ def test_lines_of_text_are_counted(strange: Target) -> None:
 
 
 def test_they_are_part_of_what_a_verdict_depends_on(strange: Target) -> None:
-    before = state_of(strange)
+    before = states_of([strange])
     add_strange_files(strange.server.folder)
-    assert state_of(strange) != before
+    assert states_of([strange]) != before
 
 
 def test_they_are_inputs_of_a_build(strange: Target) -> None:

@@ -171,14 +171,18 @@ def test_a_record_is_compared_wherever_the_server_is(
     assert verdict.doubtful == [changed]
 
 
+def state_of(target: Target) -> str:
+    return verdicts.states_of([target])[target.name]
+
+
 @pytest.fixture
 def kept_verdict(target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of the target's verdict, which passed."""
     monkeypatch.setattr(verdicts, "RUN", tmp_path)
     (tmp_path / "verdicts").mkdir()
-    verdict = a_verdict(compared=False, state=verdicts.state_of(target), fingerprint="its")
+    verdict = a_verdict(compared=False, state=state_of(target), fingerprint="its")
     verdicts.keep(target, verdict)
-    assert verdicts.passed_as(target) == "its"
+    assert verdicts.passed_as(target, state_of(target)) == "its"
     (path,) = (tmp_path / "verdicts").iterdir()
     return path
 
@@ -187,15 +191,15 @@ def kept_verdict(target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_change_to_a_server_ends_its_verdict(target: Target) -> None:
     added = target.server.folder / "added"
     added.touch()
-    assert verdicts.passed_as(target) is None
+    assert verdicts.passed_as(target, state_of(target)) is None
     added.unlink()
-    assert verdicts.passed_as(target) == "its"
+    assert verdicts.passed_as(target, state_of(target)) == "its"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"passed": true}'])
 def test_a_corrupt_verdict_is_none(text: str, target: Target, kept_verdict: Path) -> None:
     kept_verdict.write_text(text)
-    assert verdicts.passed_as(target) is None
+    assert verdicts.passed_as(target, state_of(target)) is None
 
 
 def test_what_the_suite_loads_decides_a_verdict() -> None:

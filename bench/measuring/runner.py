@@ -4,8 +4,9 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import IO
+from typing import IO, Any
 
 from bench.measuring import machine
 from bench.measuring.remote_server import RemoteServer
@@ -17,11 +18,11 @@ from bench.records.result import Failure, Run, ServerInfo
 from bench.records.store import now, write
 from bench.workloads.workload import Workload
 from conformance.prove import prove
-from conformance.verdict import passed_as, state_of
+from conformance.verdict import passed_as, states_of
 from harness.console import say
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT, RUN
-from harness.servers.catalog import Target
+from harness.servers.catalog import Server, Target, servers_of
 from harness.servers.source import count_lines
 from harness.servers.versions import dependencies, runtime
 from harness.services import Services
@@ -64,16 +65,27 @@ def serving(workload: Workload, targets: Sequence[Target]) -> list[Target]:
     return able
 
 
-def require_conformance(targets: Sequence[Target]) -> dict[str, str]:
-    """Each target's fingerprint; conformance is run for targets without an up-to-date verdict.
+@dataclass(frozen=True)
+class Passed:
+    """That a target has passed the suite."""
 
-    Raises if a target has not passed, or if fingerprints differ.
+    fingerprint: str
+    state: str = ""  # in which it has; empty for a server that runs elsewhere
+
+
+def require_conformance(targets: Sequence[Target]) -> dict[str, Passed]:
+    """Each target's fingerprint and state.
+
+    Conformance is run for targets without an up-to-date verdict. Raises if a target has not passed,
+    or if fingerprints differ.
     """
-    unproven = [target for target in targets if passed_as(target) is None]
+    states = states_of(targets)
+    unproven = [target for target in targets if passed_as(target, states[target.name]) is None]
     if unproven:
         say(f"checking conformance first: {', '.join(one.name for one in unproven)}")
         prove(unproven)
-    found = {target.name: passed_as(target) for target in targets}
+        states |= states_of(unproven)
+    found = {target.name: passed_as(target, states[target.name]) for target in targets}
     if refused := [name for name, fingerprint in found.items() if fingerprint is None]:
         raise TaskError(
             f"{', '.join(refused)} did not pass conformance and cannot be measured: "
@@ -82,10 +94,10 @@ def require_conformance(targets: Sequence[Target]) -> dict[str, str]:
     whole = {found[target.name] for target in targets if target.server.manifest.parts is None}
     if len(whole) > 1:
         raise TaskError("these servers' fingerprints differ: `./just conform all` shows them")
-    return {name: fingerprint or "" for name, fingerprint in found.items()}
+    return {name: Passed(fingerprint or "", states[name]) for name, fingerprint in found.items()}
 
 
-def require_conformance_at(url: str, target: Target) -> str:
+def require_conformance_at(url: str, target: Target) -> Passed:
     """The fingerprint of the server at an address; raises unless it passes the suite now.
 
     If the target has a verdict here, the fingerprints must be equal.
@@ -97,10 +109,10 @@ def require_conformance_at(url: str, target: Target) -> str:
             f"{url} did not pass conformance and cannot be measured: "
             f"`./just conform {url}` shows why"
         )
-    known = passed_as(target)
+    known = passed_as(target, states_of([target])[target.name])
     if known and verdict.fingerprint and known != verdict.fingerprint:
         raise TaskError(f"{url} responds otherwise than {target.name} here: update one of them")
-    return verdict.fingerprint or ""
+    return Passed(verdict.fingerprint or "")
 
 
 def start(
@@ -117,9 +129,10 @@ def start(
 ) -> Run:
     """Create a run without measurements."""
     if elsewhere:
-        fingerprints = {one.name: require_conformance_at(elsewhere.url, one) for one in targets}
+        passed = {one.name: require_conformance_at(elsewhere.url, one) for one in targets}
     else:
-        fingerprints = require_conformance(targets)
+        passed = require_conformance(targets)
+    sources = {one.folder: _source(one, elsewhere) for one in servers_of(targets)}
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return Run(
         id=f"{name}-{stamp}-{uuid.uuid4().hex[:4]}",
@@ -135,32 +148,35 @@ def start(
         cpus={role: list(cores) for role, cores in (cpus or {}).items()},
         workers=list(workers),
         servers={
-            target.name: _info(target, fingerprints[target.name], elsewhere) for target in targets
+            target.name: ServerInfo(
+                **sources[target.server.folder],
+                **asdict(passed[target.name]),
+                model=target.deployment.model,
+                run=target.deployment.run,
+                address=elsewhere.url if elsewhere else "",
+            )
+            for target in targets
         },
     )
 
 
-def _info(target: Target, fingerprint: str, elsewhere: RemoteServer | None) -> ServerInfo:
-    manifest = target.server.manifest
-    return ServerInfo(
-        title=manifest.title,
-        language=manifest.language,
-        framework=manifest.framework,
-        homepage=manifest.homepage,
-        model=target.deployment.model,
-        folder=target.server.folder.relative_to(ROOT).as_posix(),
-        run=target.deployment.run,
-        fingerprint=fingerprint,
-        state="" if elsewhere else state_of(target),
-        versions={} if elsewhere else runtime(target.server) | dependencies(target.server),
-        address=elsewhere.url if elsewhere else "",
-        lines=count_lines(target.server),
-        drivers={
+def _source(server: Server, elsewhere: RemoteServer | None) -> dict[str, Any]:
+    """What a result says of a server, which all its deployments have in common."""
+    manifest = server.manifest
+    return {
+        "title": manifest.title,
+        "language": manifest.language,
+        "framework": manifest.framework,
+        "homepage": manifest.homepage,
+        "folder": server.folder.relative_to(ROOT).as_posix(),
+        "versions": {} if elsewhere else runtime(server) | dependencies(server),
+        "lines": count_lines(server),
+        "drivers": {
             name: driver
             for name, driver in (("MongoDB", manifest.mongodb), ("PostgreSQL", manifest.sql))
             if driver
         },
-    )
+    }
 
 
 def require_unchanged(run: Run, targets: Sequence[Target]) -> None:
@@ -175,12 +191,9 @@ def require_unchanged(run: Run, targets: Sequence[Target]) -> None:
             f"{run.id} cannot be resumed: it began at commit {run.project}, and this is {commit}: "
             f"`git checkout {run.project.removesuffix('+')}`, or start a new run"
         )
-    changed = [
-        target.name
-        for target in targets
-        if not run.servers[target.name].address
-        and run.servers[target.name].state != state_of(target)
-    ]
+    here = [target for target in targets if not run.servers[target.name].address]
+    states = states_of(here)
+    changed = [one.name for one in here if run.servers[one.name].state != states[one.name]]
     if changed:
         raise UsageError(
             f"{run.id} cannot be resumed: {', '.join(changed)} or the suite has changed since; "

@@ -54,11 +54,11 @@ class Page:
         """Whether an unknown path's response can be told from the page's, and from a refusal's."""
         return self.unknown in (b"301", b"302", b"303", b"307", b"308", b"401", b"403", b"404")
 
-    def shows_hidden(self, raw: bytes) -> bool:
+    def shows_hidden(self, raw: bytes | bytearray) -> bool:
         """Whether the response to a hidden request is among a connection's bytes."""
         if self.hidden_body is not None:
             return self.hidden_body in raw
-        return b"200" in statuses(raw)[1:]
+        return b"200" in statuses(bytes(raw))[1:]
 
     def variant(self, pattern: str, url: str) -> str:
         """Another target for the page. Raises :class:`Inapplicable` if it would be the same."""

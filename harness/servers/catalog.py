@@ -102,6 +102,11 @@ def find_target(name: str, root: Path = ROOT) -> Target:
     return _matching(name, root)[0]
 
 
+def servers_of(targets: Iterable[Target]) -> list[Server]:
+    """Their servers, each once."""
+    return list({target.server.folder: target.server for target in targets}.values())
+
+
 def _matching(name: str, root: Path) -> list[Target]:
     if name.startswith((".", "/")):
         return _at(name)
