@@ -239,14 +239,15 @@ def _take(run: Run, trial: Trial, context: RunContext) -> bool:
     If something other than the server fails, the trial is tried again.
     """
     run.failures = [one for one in run.failures if one.key != trial.key]
-    for _ in range(_TRIES):
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(_PAUSE)
         try:
             run.measurements.append(measure(trial, context))
             return True
         except TransientError as error:
             run.tries.append(_failure(trial, error, own=False))
             say(f"not the server's fault: {_words(trial)}: {error}")
-            time.sleep(_PAUSE)
         except UsageError:
             raise
         except TaskError as error:
