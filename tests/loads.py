@@ -14,7 +14,7 @@ from bench.workloads.load import Load
 
 _requests = itertools.count(1)
 _STATUSES = {b"/wrong": 500, b"/moved": 302, b"/refusing": 500, b"/refusing-json": 422}
-_BODIES = {b"/short": b"h", b"/long": b"hi!", b"/image": b"hi" * 500}
+_BODIES = {b"/short": b"h", b"/long": b"hi!", b"/unnamed-long": b"hi!", b"/image": b"hi" * 500}
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -35,7 +35,8 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
             if path == b"/late":
                 await asyncio.sleep(1)
             body = _BODIES.get(path, b"hi")
-            head = b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n"
+            reason = b"" if path.startswith(b"/unnamed") else b"X"
+            head = b"HTTP/1.1 %d " + reason + b"\r\nContent-Length: %d\r\n"
             head += b"Connection: close\r\n\r\n" if path == b"/closing" else b"\r\n"
             writer.write(head % (_STATUSES.get(path, 200), len(body)) + body)
             if path == b"/closing":

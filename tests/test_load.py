@@ -137,6 +137,8 @@ def test_a_server_that_closes_each_connection_or_is_not_there(tmp_path: Path, po
         (["/moved", "/"], True),
         (["/short"], False),
         (["/long"], False),
+        (["/unnamed"], True),
+        (["/unnamed-long"], False),
         ([*["/"] * 9, "/short"], False),
     ],
 )
@@ -160,6 +162,12 @@ def test_another_status_can_be_the_good_one(tmp_path: Path, port: int, model: st
     assert (result.errors, result.requests > 9) == (Errors(), True)
     result = put(tmp_path, port, "/refusing", **refused)
     assert (result.errors.status > 9, result.requests) == (True, 0)
+
+
+@pytest.mark.parametrize("model", ["closed", "constant rate"])
+def test_a_status_without_a_reason_phrase(tmp_path: Path, port: int, model: str) -> None:
+    result = put(tmp_path, port, "/unnamed", model=model, duration=1.0)
+    assert (result.errors, result.requests > 9) == (Errors(), True)
 
 
 def test_the_random_order_is_seeded(tmp_path: Path, port: int) -> None:

@@ -9,6 +9,10 @@ import numpy as np
 from bench.generators.interface import WINDOWS
 from bench.records.histogram import Histogram
 
+# What h2load writes for a response without a reason phrase (RFC 9112, section 4), with which its
+# parser reports the status. The length of all bodies tells such errors.
+_UNSEEN = 0
+
 # Bytes that are read at once: the log of a fast server has hundreds of megabytes
 _CHUNK = 16_000_000
 
@@ -24,7 +28,7 @@ class Log:
         self.ended = 0  # All requests in the log
         # When the first request began and the last one ended (µs since the epoch)
         self.first = self.last = 0
-        self._timeout, self._statuses = timeout * 1e6, list(statuses)
+        self._timeout, self._statuses = timeout * 1e6, [*statuses, _UNSEEN]
         self._ends: Counter[int] = Counter()  # Good responses by the millisecond of their end
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK):
