@@ -114,9 +114,10 @@ def states_of(targets: Sequence[Target]) -> dict[str, str]:
 
     This is the server, the versions that it runs on, and the code of contract, harness and suite.
     """
-    suite = _hashes(ROOT, suite_files())
+    ours = source_files(ROOT)
+    suite = _hashes(ROOT, filter(is_of_the_suite, ours))
     servers = {
-        server.folder: [records.seen_on(server), _hashes(server.folder, _own_files(server))]
+        server.folder: [records.seen_on(server), _hashes(server.folder, _own_files(server, ours))]
         for server in servers_of(targets)
     }
     return {
@@ -134,18 +135,15 @@ def _hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _own_files(server: Server) -> list[Path]:
-    return [path for path in source_files(server.folder) if path.name not in _BESIDE]
+def _own_files(server: Server, ours: list[Path]) -> list[Path]:
+    found = [path for path in ours if path.is_relative_to(server.folder)]
+    return [path for path in found or source_files(server.folder) if path.name not in _BESIDE]
 
 
-def suite_files() -> list[Path]:
-    """The files of contract, harness and suite that a verdict depends on."""
-    left_out = [ROOT / name for name in _NOT_THE_SUITE]
-    return [
-        path
-        for path in source_files(ROOT, *_SUITE)
-        if not any(path.is_relative_to(one) for one in left_out)
-    ]
+def is_of_the_suite(path: Path) -> bool:
+    """Whether it is a file of contract, harness or suite that a verdict depends on."""
+    own = path.relative_to(ROOT)
+    return own.parts[0] in _SUITE and not any(map(own.is_relative_to, _NOT_THE_SUITE))
 
 
 def keep(target: Target, verdict: Verdict) -> None:

@@ -7,6 +7,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -19,7 +20,8 @@ from conformance.report import show
 from conformance.run import Examination
 from conformance.verdict import Check, Verdict
 from harness.paths import ROOT
-from harness.servers.catalog import Target, find_target
+from harness.servers.catalog import Target, find_target, find_targets, servers_of
+from harness.servers.source import source_files
 from spec.behaviours import questions
 from tests.handlers import Quiet, served
 
@@ -206,7 +208,8 @@ def test_what_the_suite_loads_decides_a_verdict() -> None:
     done = subprocess.run(
         [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    files = {path.relative_to(ROOT).as_posix() for path in verdicts.suite_files()}
+    found = filter(verdicts.is_of_the_suite, source_files(ROOT))
+    files = {path.relative_to(ROOT).as_posix() for path in found}
     modules = {name.replace(".", "/") for name in done.stdout.split()}
     ours = {name for name in modules if name.split("/")[0] in ("spec", "harness", "conformance")}
     loaded = {name for name in ours if (ROOT / f"{name}.py").exists()}
@@ -215,6 +218,19 @@ def test_what_the_suite_loads_decides_a_verdict() -> None:
     for name in verdicts._NOT_THE_SUITE:
         assert (ROOT / name).exists()
         assert not any(file.startswith(name) for file in files)
+
+
+def test_the_states_of_all_servers_take_a_process_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    targets = find_targets(["all"])
+    started, start = list[object](), subprocess.Popen.__init__
+
+    def counted(process: Any, command: object, **options: Any) -> None:
+        started.append(command)
+        start(process, command, **options)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", counted)
+    assert verdicts.states_of(targets).keys() == {target.name for target in targets}
+    assert 0 < len(started) <= len(servers_of(targets))
 
 
 def test_tasks_accept_the_name_that_is_shown(target: Target) -> None:

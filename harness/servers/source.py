@@ -27,22 +27,22 @@ _NO_CODE = {
 }
 
 
-def source_files(folder: Path, *within: str) -> list[Path]:
-    """The source files of ``folder``, or those ``within`` it, sorted.
+def source_files(folder: Path) -> list[Path]:
+    """The source files of ``folder``, sorted.
 
     They are those that git tracks or would track. Outside of a git checkout: all files but those in
     hidden folders and build output.
     """
     try:
         listed = subprocess.run(
-            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *within],
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             check=True,
         )
     except (subprocess.CalledProcessError, FileNotFoundError):
-        return sorted(path for one in within or (".",) for path in _walk(folder / one))
+        return sorted(_walk(folder))
     names = [os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
     return sorted(path for name in names if (path := folder / name).is_file())
 

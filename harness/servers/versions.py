@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,22 @@ def runtime(server: Server) -> dict[str, str]:
         return {name: ".".join(map(str, version)) for name, version in found.items() if version}
     program, *arguments = _RUNTIMES[server.manifest.language]
     own = server.folder / ".venv" / "bin" / program
-    version = version_of(str(own) if own.exists() else program, *arguments)
-    return {program.removesuffix("3"): ".".join(map(str, version))} if version else {}
+    try:
+        version = _version(str(own) if own.exists() else program, *arguments)
+    except LookupError:
+        return {}
+    return {program.removesuffix("3"): version}
+
+
+@cache
+def _version(program: str, *arguments: str) -> str:
+    """The version that a program prints.
+
+    Raises :class:`LookupError` if it is missing, in which case it is looked for again.
+    """
+    if version := version_of(program, *arguments):
+        return ".".join(map(str, version))
+    raise LookupError(program)
 
 
 def packages(server: Server) -> dict[str, str]:
