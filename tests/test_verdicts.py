@@ -222,7 +222,8 @@ def test_what_the_suite_loads_decides_a_verdict() -> None:
 
 def test_the_states_of_all_servers_take_a_process_each(monkeypatch: pytest.MonkeyPatch) -> None:
     targets = find_targets(["all"])
-    started, start = list[object](), subprocess.Popen.__init__
+    started = list[object]()
+    start: Any = subprocess.Popen.__init__
 
     def counted(process: Any, command: object, **options: Any) -> None:
         started.append(command)
