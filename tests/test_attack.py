@@ -127,6 +127,7 @@ def test_an_attack_on_nobody_ends_too() -> None:
         time.sleep(0.3)
 
 
+@pytest.mark.alone
 def test_an_attack_on_a_server_of_ours() -> None:
     done = run("attack", "nginx", "--by", "malformed", "--seconds", "1", "--json", timeout=150)
     assert done.returncode == 0, done.stderr
