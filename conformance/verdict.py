@@ -136,6 +136,7 @@ def _hash(content: bytes) -> str:
 
 
 def _own_files(server: Server, ours: list[Path]) -> list[Path]:
+    """Those that decide a verdict; a server elsewhere has none among this repository's files."""
     found = [path for path in ours if path.is_relative_to(server.folder)]
     return [path for path in found or source_files(server.folder) if path.name not in _BESIDE]
 

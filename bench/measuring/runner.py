@@ -4,9 +4,9 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import IO, Any
+from typing import IO
 
 from bench.measuring import machine
 from bench.measuring.remote_server import RemoteServer
@@ -22,7 +22,7 @@ from conformance.verdict import passed_as, states_of
 from harness.console import say
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT, RUN
-from harness.servers.catalog import Server, Target, servers_of
+from harness.servers.catalog import Target, servers_of
 from harness.servers.source import count_lines
 from harness.servers.versions import dependencies, runtime
 from harness.services import Services
@@ -132,7 +132,7 @@ def start(
         passed = {one.name: require_conformance_at(elsewhere.url, one) for one in targets}
     else:
         passed = require_conformance(targets)
-    sources = {one.folder: _source(one, elsewhere) for one in servers_of(targets)}
+    lines = {one.folder: count_lines(one) for one in servers_of(targets)}
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return Run(
         id=f"{name}-{stamp}-{uuid.uuid4().hex[:4]}",
@@ -148,35 +148,33 @@ def start(
         cpus={role: list(cores) for role, cores in (cpus or {}).items()},
         workers=list(workers),
         servers={
-            target.name: ServerInfo(
-                **sources[target.server.folder],
-                **asdict(passed[target.name]),
-                model=target.deployment.model,
-                run=target.deployment.run,
-                address=elsewhere.url if elsewhere else "",
-            )
+            target.name: _info(target, passed[target.name], lines[target.server.folder], elsewhere)
             for target in targets
         },
     )
 
 
-def _source(server: Server, elsewhere: RemoteServer | None) -> dict[str, Any]:
-    """What a result says of a server, which all its deployments have in common."""
-    manifest = server.manifest
-    return {
-        "title": manifest.title,
-        "language": manifest.language,
-        "framework": manifest.framework,
-        "homepage": manifest.homepage,
-        "folder": server.folder.relative_to(ROOT).as_posix(),
-        "versions": {} if elsewhere else runtime(server) | dependencies(server),
-        "lines": count_lines(server),
-        "drivers": {
+def _info(target: Target, passed: Passed, lines: int, elsewhere: RemoteServer | None) -> ServerInfo:
+    manifest = target.server.manifest
+    return ServerInfo(
+        title=manifest.title,
+        language=manifest.language,
+        framework=manifest.framework,
+        homepage=manifest.homepage,
+        model=target.deployment.model,
+        folder=target.server.folder.relative_to(ROOT).as_posix(),
+        run=target.deployment.run,
+        fingerprint=passed.fingerprint,
+        state=passed.state,
+        versions={} if elsewhere else runtime(target.server) | dependencies(target.server),
+        address=elsewhere.url if elsewhere else "",
+        lines=lines,
+        drivers={
             name: driver
             for name, driver in (("MongoDB", manifest.mongodb), ("PostgreSQL", manifest.sql))
             if driver
         },
-    }
+    )
 
 
 def require_unchanged(run: Run, targets: Sequence[Target]) -> None:

@@ -253,8 +253,8 @@ class ProcessIT {
     Running other = Running.start(Path.of("."), Map.of());
     other.await();
     String root = "http://127.0.0.1:" + other.port();
-    URI text = URI.create(root + "/text");
-    CLIENT.send(HttpRequest.newBuilder(text).build(), BodyHandlers.ofString()); // connects
+    URI index = URI.create(root + "/index");
+    CLIENT.send(HttpRequest.newBuilder(index).build(), BodyHandlers.ofString()); // connects
     URI sleep = URI.create(root + "/sleep?ms=3000");
     var inFlight = CLIENT.sendAsync(HttpRequest.newBuilder(sleep).build(), BodyHandlers.ofString());
     Thread.sleep(1000);
