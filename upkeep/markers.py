@@ -41,13 +41,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bench.analysis.estimates import ERROR, Difference, between_runs
-from bench.analysis.figures import FIGURES, Row, key_of, rows_of, table_of
+from bench.analysis.figures import FIGURES, Row, key_of, table_of
 from bench.analysis.words import figure_text, interval_text, number, ratio_text
 from harness.errors import UsageError
 from harness.servers.catalog import find_servers
 from harness.servers.source import count_lines
 from upkeep.recorded import answers_table, deployments_table, servers_table
-from upkeep.reference import published
+from upkeep.reference import published, published_rows
 from upkeep.reproduced import reproduced
 
 _Interval = tuple[float | None, float | None, float | None]
@@ -256,7 +256,7 @@ def _rows(result: str, level: str, case: str | None) -> list[Row]:
     cases = [one.name for one in run.workload.case]
     if case is None and len(cases) > 1:
         raise UsageError(f"{result} has several cases: add case=… of {', '.join(cases)}")
-    at = [row for row in rows_of(run) if f"{row.level:g}" == level]
+    at = [row for row in published_rows(result) if f"{row.level:g}" == level]
     found = [row for row in at if row.case == (case or cases[0])]
     if not found:
         raise UsageError(f"{result} has nothing at level {level} in case {case or cases[0]!r}")
