@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.paths import ROOT
 from harness.servers.build import toolchain
 from harness.servers.catalog import broken_manifests, find_servers
-from harness.services.mongodb import PROGRAM as MONGOD
+from harness.services.mongodb import MongoDB
 from harness.system.programs import find_program, run_program
 from harness.toolchains.known import LOAD_GENERATORS, TOOLCHAINS, Toolchain
 
@@ -53,9 +53,10 @@ def _databases() -> list[Finding]:
     here = f"{platform.system()} on {platform.machine()}"
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"):
         return [Finding("databases: Linux on x86-64 or arm64", False, here, _OWN)]
-    if not MONGOD.is_file():
+    mongod = MongoDB().mongod
+    if not mongod.is_file():
         return [Finding("databases", True, f"the first task that needs them fetches them, {here}")]
-    status, output = run_program([str(MONGOD), "--version"])
+    status, output = run_program([str(mongod), "--version"])
     found = output.partition("\n")[0] or "it needs a processor with AVX"
     advice = (
         "" if status == 0 else f"apt install libcurl4 libssl3, with glibc 2.34 or later; or {_OWN}"

@@ -1,6 +1,8 @@
 """Fixtures of several test files."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -8,6 +10,7 @@ from playwright.sync_api import Browser, sync_playwright
 from harness.paths import ROOT
 from harness.servers.catalog import Target, find_target
 from harness.services import Services, backing_services
+from harness.services.mongodb import MongoDB
 from harness.system.programs import find_program
 from harness.toolchains.install import require
 from harness.toolchains.known import LOAD_GENERATORS
@@ -38,6 +41,17 @@ def backing() -> Iterator[Services]:
     require(LOAD_GENERATORS)
     with backing_services() as held:
         yield held
+
+
+@pytest.fixture(scope="module")
+def open_folder() -> Iterator[Path]:
+    """A folder that the databases' user can access."""
+    database = MongoDB()
+    database.install()
+    database.home.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="own-", dir=database.home) as folder:
+        Path(folder).chmod(0o711)
+        yield Path(folder)
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,7 @@
 """Databases of tests' own, and like those of users: with names, users and passwords."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -25,11 +23,6 @@ PLAIN = "pass-word"  # MongoDB's password: ReactiveMongo does not decode passwor
 
 class OwnPostgreSQL(PostgreSQL):
     """PostgreSQL with an owner of one database."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        if self.user:
-            shutil.chown(folder, self.user)
 
     def make_owner(self, port: int) -> str:
         """Create a database and its owner; return the URL."""

@@ -32,6 +32,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "short.json.gz").write_bytes(pack(a_run("short", cases=("1 worker",))))
     monkeypatch.setattr(reference, "REFERENCE", folder.parent)
     reference.published.cache_clear()
+    reference.published_rows.cache_clear()
     return tmp_path / "page.md"
 
 

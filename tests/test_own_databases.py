@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import psycopg
@@ -22,7 +21,6 @@ from harness.servers.catalog import find_target
 from harness.servers.running import running as serving
 from harness.services import documents, tables
 from harness.services.fixtures import clear, fill
-from harness.services.postgresql import PostgreSQL
 from harness.system.ports import free_port
 from tests.databases import OwnMongoDB, OwnPostgreSQL, running
 from tests.tasks import call, run
@@ -34,15 +32,11 @@ NOWHERE = "mongodb://127.0.0.1:9/theirs"
 
 
 @pytest.fixture(scope="module")
-def urls() -> Iterator[dict[str, str]]:
-    """Both databases, in a folder that PostgreSQL's user can access."""
-    home = PostgreSQL().home
-    home.mkdir(parents=True, exist_ok=True)
+def urls(open_folder: Path) -> Iterator[dict[str, str]]:
+    """Both databases."""
     with ExitStack() as held:
-        folder = Path(held.enter_context(TemporaryDirectory(prefix="own-", dir=home)))
-        folder.chmod(0o711)
-        (folder / "postgresql").mkdir()
-        mongodb, postgresql = OwnMongoDB(folder), OwnPostgreSQL(folder / "postgresql")
+        mongodb = OwnMongoDB(open_folder / "mongodb")
+        postgresql = OwnPostgreSQL(open_folder / "postgresql")
         mongodb_url = mongodb.make_owner(held.enter_context(running(mongodb)))
         database_url = postgresql.make_owner(held.enter_context(running(postgresql)))
         yield {"MONGODB_URL": mongodb_url, "DATABASE_URL": database_url}

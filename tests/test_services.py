@@ -32,12 +32,14 @@ from harness.services import (
     backing_services,
     documents,
     lease,
-    postgresql,
+    places,
     process,
     tables,
 )
 from harness.services.lease import ADDRESS, LOCK
-from harness.services.postgresql import PostgreSQL, own_folder
+from harness.services.mongodb import MongoDB
+from harness.services.places import own_folder
+from harness.services.postgresql import PostgreSQL
 from harness.services.upstream import Upstream
 from harness.system.locks import is_locked
 from harness.system.ports import free_port, is_free
@@ -90,7 +92,7 @@ def exported(log: Path) -> dict[str, str]:
 def test_the_databases_require_the_password(held: Services) -> None:
     for url in (held.mongodb_url, held.database_url):
         assert urlsplit(url).password
-    for path in (ADDRESS, RUN / "mongodb" / "password", PostgreSQL().home / "password"):
+    for path in (ADDRESS, MongoDB().home / "password", PostgreSQL().home / "password"):
         assert path.stat().st_mode & 0o077 == 0
     parts = urlsplit(held.mongodb_url)
     with pymongo.MongoClient[Any](parts.hostname, parts.port) as client:
@@ -111,21 +113,32 @@ def test_the_databases_require_the_password(held: Services) -> None:
             )
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs it as another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs them as another user")
 @pytest.mark.usefixtures("held")
-def test_postgresql_has_no_group_of_root() -> None:
-    postmaster = process_of("postgresql")
-    assert 0 not in (*postmaster.uids(), *postmaster.gids())
-    assert "\nGroups:\t \n" in Path(f"/proc/{postmaster.pid}/status").read_text()
+@pytest.mark.parametrize("name", ["mongodb", "postgresql"])
+def test_a_database_has_no_right_of_root(name: str) -> None:
+    database = process_of(name)
+    assert 0 not in (*database.uids(), *database.gids())
+    assert "\nGroups:\t \n" in Path(f"/proc/{database.pid}/status").read_text()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs it as another user")
+def test_data_that_root_has_written_is_handed_over(open_folder: Path) -> None:
+    mongodb = OwnMongoDB(open_folder / "handed-over")
+    with running_database(mongodb):
+        pass
+    for path in (mongodb.data, *mongodb.data.rglob("*")):
+        os.chown(path, 0, 0)
+    with running_database(mongodb) as port, pymongo.MongoClient[Any](mongodb.url(port)) as client:
+        assert client.admin.command("ping")["ok"]
 
 
 def test_a_path_that_a_shell_would_expand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """PostgreSQL's initdb gives its path to one."""
-    monkeypatch.setattr(postgresql, "ROOT", tmp_path / "a$b")
+    monkeypatch.setattr(places, "ROOT", tmp_path / "a$b")
     (tmp_path / "a$b").mkdir()
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(postgresql, "own_folder", lambda _: tmp_path)
-    assert PostgreSQL().home == tmp_path
+    assert PostgreSQL().home == places.separate() / "postgresql"
 
 
 @pytest.mark.usefixtures("idle")
@@ -292,7 +305,7 @@ def test_a_database_that_does_not_start_keeps_its_data() -> None:
     with backing_services({}) as held, pymongo.MongoClient[Any](held.mongodb_url) as client:
         client.refservers.kept.replace_one({"_id": 1}, {"_id": 1}, upsert=True)
     assert wait_until(lambda: not is_locked(LOCK), timeout=30)
-    lock = RUN / "mongodb" / "data" / "mongod.lock"
+    lock = MongoDB().data / "mongod.lock"
     lock.unlink()
     lock.mkdir()  # mongod cannot open it
     try:
@@ -312,8 +325,8 @@ def test_a_database_that_does_not_start_keeps_its_data() -> None:
         client.refservers.drop_collection("kept")
 
 
-def test_data_is_deleted_on_demand(tmp_path: Path) -> None:
-    mongodb = OwnMongoDB(tmp_path)
+def test_data_is_deleted_on_demand(open_folder: Path) -> None:
+    mongodb = OwnMongoDB(open_folder / "deleted")
     for number in (1, 2):
         with (
             running_database(mongodb) as port,
@@ -323,10 +336,10 @@ def test_data_is_deleted_on_demand(tmp_path: Path) -> None:
             assert client.refservers.mine.distinct("_id") == [number]
         if number == 1:
             mongodb.reset()
-    (mongodb.folder / "password").unlink()
+    (mongodb.home / "password").unlink()
     with pytest.raises(TaskError, match="is missing"), running_database(mongodb):
         pass
-    assert (mongodb.folder / "data").is_dir(), "data was deleted by itself"
+    assert mongodb.data.is_dir(), "data was deleted by itself"
 
 
 @pytest.mark.usefixtures("held")
@@ -334,7 +347,7 @@ def test_data_in_use_is_not_deleted() -> None:
     refused = run("reset", "--data")
     assert refused.returncode == 2
     assert "error: a task uses the databases: end it before their data is deleted" in refused.stderr
-    assert (RUN / "mongodb" / "data").is_dir()
+    assert MongoDB().data.is_dir()
 
 
 def test_a_folder_of_others_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def deployments_table(_: str) -> str:
         only = f": only {', '.join(manifest.parts)}" if manifest.parts else ""
         names = ", ".join(f"`{one.name}`" for one in manifest.deployment)
         drivers = [manifest.mongodb or "", manifest.sql or ""]
-        rows.append([_link(server) + only, str(count_lines(server)), names, *drivers])
+        rows.append([link(server) + only, str(count_lines(server)), names, *drivers])
     return table(["Server", "Lines", "Deployments, the default first", "MongoDB", "SQL"], rows)
 
 
@@ -52,7 +52,7 @@ def servers_table(_: str) -> str:
         drivers = ", ".join(filter(None, (manifest.mongodb, manifest.sql)))
         facts = [manifest.language, str(count_lines(target.server)), target.deployment.model]
         rows.append(
-            [_link(target.server), *facts, drivers, *(str(risky[layer]) for layer in layers)]
+            [link(target.server), *facts, drivers, *(str(risky[layer]) for layer in layers)]
         )
     return table([*heads, *(f"Risky by {layer}" for layer in layers)], rows)
 
@@ -66,7 +66,7 @@ def answers_table(words: str) -> str:
     for target, answers in _recorded():
         given = [(id, answers.get(id)) for id in asked]
         cells = [f"**{one}**" if one and _is_risky(id, one) else one or "" for id, one in given]
-        rows.append([_link(target.server), *cells])
+        rows.append([link(target.server), *cells])
     return table(["Server", *asked.values()], rows)
 
 
@@ -75,9 +75,9 @@ def _is_risky(id: str, answer: str) -> bool:
     return known is not None and known.rating == "risky"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table between line breaks."""
-    ruler = ["---"] * len(heads)
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
+    """A Markdown table between line breaks; of ``numbers`` from the second column on."""
+    ruler = ["---", *(["---:" if numbers else "---"] * (len(heads) - 1))]
     return "\n" + "\n".join(f"| {' | '.join(row)} |" for row in (heads, ruler, *rows)) + "\n"
 
 
@@ -89,5 +89,6 @@ def _recorded() -> Iterator[tuple[Target, dict[str, str]]]:
             yield target, record.answers
 
 
-def _link(server: Server, root: str = "../") -> str:
+def link(server: Server, root: str = "../") -> str:
+    """A link to its folder, from a text from which the repository is at ``root``."""
     return f"[{server.name}]({root}{server.folder.parent.name}/{server.name})"

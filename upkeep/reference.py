@@ -5,7 +5,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from bench.analysis.figures import measured_by_table
+from bench.analysis.figures import Row, measured_by_table, rows_of
 from bench.records.histogram import merged
 from bench.records.result import Machine, Run
 from bench.records.store import RESULTS, read
@@ -59,3 +59,9 @@ def published(name: str) -> Run:
             "`./just submit RESULT` adds one"
         )
     return read(path)
+
+
+@cache
+def published_rows(name: str) -> list[Row]:
+    """All rows of the published result ``MACHINE/WORKLOAD``."""
+    return rows_of(published(name))

@@ -9,6 +9,7 @@ from statistics import stdev
 
 from bench.analysis.compare import Change, changes
 from bench.records.store import RESULTS, read
+from upkeep.recorded import table
 
 FOLDER = RESULTS / "repeated"
 _HEADS = [
@@ -20,8 +21,7 @@ _HEADS = [
 def reproduced(words: str) -> str:
     """A row for each workload; a shift is a server's change between the runs, and those of all
     servers are shown by their standard deviation."""
-    rows = [_HEADS, ["---", *("---:" for _ in _HEADS[1:])], *map(_row, words.split())]
-    return "\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+    return table(_HEADS, map(_row, words.split()), numbers=True)
 
 
 def _row(workload: str) -> list[str]:

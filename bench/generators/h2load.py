@@ -7,22 +7,21 @@ https://nghttp2.org/documentation/h2load.1.html
 
 import math
 import random
-import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench.generators.connections import Connections, connections
 from bench.generators.h2load_log import Log
-from bench.generators.interface import Bodies, GeneratorError, LoadResult, LoadSpec
-from bench.generators.program import Finished, run
+from bench.generators.h2load_result import FinishedLoad, Totals
+from bench.generators.interface import LoadResult, LoadSpec
+from bench.generators.program import run
 from bench.generators.schedule import at_once, follow, reschedule
-from bench.records.measurement import Clients, Errors
+from bench.records.measurement import Errors
 from bench.records.warning import Warning
 
 _LOOKS = (3, 1)
@@ -35,11 +34,7 @@ _NEAR = 1.0  # Seconds before the end in which a request that waits is taken to 
 # connections: a client that connects at the end never stops, and the log is complete by then
 # (https://github.com/nghttp2/nghttp2/issues/2250)
 _TEARDOWN = 2.0
-# Microseconds of CPU time per request that h2load should not exceed
-_COSTLY = 15
-_COSTLY_AT_A_RATE = 40  # with a timer for each request
 _PRECISE = 0.01  # The relative error of the rate at which connections are opened
-_MANY = 10_000  # Requests beside which the CPU time of its start does not count
 
 
 def generate(spec: LoadSpec) -> LoadResult:
@@ -82,16 +77,18 @@ def _timed(spec: LoadSpec) -> LoadResult:
     last = seen[-1] if seen else None
     log = Log(_log(spec), spec.load.timeout, spec.statuses)
     if finished.was_stopped:
-        totals = _Totals(started=log.ended + (last.established if last else 0), done=log.ended)
+        totals = Totals(started=log.ended + (last.established if last else 0), done=log.ended)
     else:
-        totals = _Totals.of(finished)
-    load = _Load(spec, command, clients, finished, totals, log)
+        totals = Totals.of(finished)
+    load = FinishedLoad(spec, command, clients, finished, totals, log)
     errors, warnings = _unended(load, last, end)
     served = last.clients(clients, end, totals.received) if last else None
     return load.result(errors, _seconds(load, errors), clients, warnings, served)
 
 
-def _unended(load: "_Load", last: Connections | None, end: float) -> tuple[Errors, list[Warning]]:
+def _unended(
+    load: FinishedLoad, last: Connections | None, end: float
+) -> tuple[Errors, list[Warning]]:
     """All failures, by the state of the connections shortly before the end, and reasons to doubt.
 
     A request that is in flight at the end has failed only if it is older than the timeout.
@@ -117,7 +114,7 @@ def _unended(load: "_Load", last: Connections | None, end: float) -> tuple[Error
     return errors, warnings
 
 
-def _seconds(load: "_Load", errors: Errors) -> float:
+def _seconds(load: FinishedLoad, errors: Errors) -> float:
     """The time until the last response, unless the load ended later than the next was due.
 
     With the whole duration, slow responses would count too little: those in flight are dropped.
@@ -150,7 +147,7 @@ def _counted(spec: LoadSpec) -> LoadResult:
         ["--requests", str(requests), *opening, "--connection-inactivity-timeout", patience],
     )
     finished = run(command, spec)
-    totals, log = _Totals.of(finished), Log(_log(spec), spec.load.timeout, spec.statuses)
+    totals, log = Totals.of(finished), Log(_log(spec), spec.load.timeout, spec.statuses)
     unended = max(totals.started - totals.done, 0)
     errors = Errors(
         connect=requests - totals.started,
@@ -159,7 +156,7 @@ def _counted(spec: LoadSpec) -> LoadResult:
         unfinished=totals.timeouts,
         status=log.refused,
     )
-    load = _Load(spec, command, clients, finished, totals, log)
+    load = FinishedLoad(spec, command, clients, finished, totals, log)
     return load.result(errors, log.seconds or finished.seconds, unended, [])
 
 
@@ -197,16 +194,16 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
     lag = reschedule(_log(spec), due)
     log = Log(_log(spec), spec.load.timeout, spec.statuses)
     if finished.was_stopped:
-        totals = _Totals(started=requests, done=log.ended)
+        totals = Totals(started=requests, done=log.ended)
     else:
-        totals = _Totals.of(finished)
+        totals = Totals.of(finished)
     broken = log.ended - len(log.good) - log.late - log.refused
     errors = Errors(
         connect=requests - totals.started, read=broken, timeout=log.late, status=log.refused
     )
     errors.unfinished = requests - len(log.good) - errors.total
     lost = Warning.of("connections-lost", count=broken, clients=clients)
-    load = _Load(spec, command, clients, finished, totals, log)
+    load = FinishedLoad(spec, command, clients, finished, totals, log)
     result = load.result(errors, max(log.seconds, duration), clients, [lost] if broken else [])
     return replace(result, lag=lag, busiest=finished.cpu / finished.seconds, attempts=requests)
 
@@ -248,88 +245,3 @@ def _opening(per_second: float) -> tuple[int, int]:
 
     period = next((one for one in range(1, 1000) if error(one) <= _PRECISE), 1000)
     return count(period), period
-
-
-@dataclass(frozen=True)
-class _Totals:
-    """The counts that h2load prints; its ``failed`` and ``errored`` are wrong after a duration."""
-
-    started: int
-    done: int
-    timeouts: int = 0
-    received: int | None = None  # Bytes of bodies
-
-    @classmethod
-    def of(cls, finished: Finished) -> "_Totals":
-        found = re.search(
-            r"requests: .* (\d+) started, (\d+) done, .* (\d+) timeout.*\((\d+)\) data",
-            finished.output,
-            re.DOTALL,
-        )
-        if found is None:
-            raise GeneratorError(f"h2load printed no result:\n{finished.output[-800:]}")
-        return cls(*map(int, found.groups()))
-
-
-@dataclass(frozen=True)
-class _Load:
-    """A load that has ended."""
-
-    spec: LoadSpec
-    command: list[str]
-    clients: int
-    finished: Finished
-    totals: _Totals
-    log: Log
-
-    def result(
-        self,
-        errors: Errors,
-        seconds: float,
-        unended: int,
-        warnings: list[Warning],
-        clients: Clients | None = None,
-    ) -> LoadResult:
-        """``unended`` requests may have a part of their body."""
-        finished, log = self.finished, self.log
-        cost = finished.cpu / max(self.totals.started, 1) * 1e6
-        limit = _COSTLY_AT_A_RATE if self.spec.load.model == "constant rate" else _COSTLY
-        if cost > limit and self.totals.started >= _MANY:
-            warnings.append(Warning.of("generator-costly", cost=cost, limit=limit))
-        return LoadResult(
-            command=self.command,
-            requests=len(log.good),
-            seconds=seconds,
-            errors=errors,
-            cpu=finished.cpu,
-            observer=finished.observer,
-            output=finished.output,
-            histogram=log.good.encoded(),
-            attempts=self.totals.started,
-            bodies=self._bodies(unended),
-            windows=log.windows(max(self.spec.duration or 0, seconds)),
-            clients=clients,
-            warnings=warnings,
-        )
-
-    def _bodies(self, unended: int) -> Bodies | None:
-        """Each client took the paths in turn, but how far it came is unknown.
-
-        So its sum differs from the mean by what the first few sizes differ from it, at any time. A
-        refused request could have been for any path.
-        """
-        sizes, received, log = self.spec.sizes, self.totals.received, self.log
-        if not sizes or received is None:
-            return None
-        count, cycle, longest = len(sizes), sum(sizes), max(sizes)
-        right = len(log.good) + log.late
-        drifts = [total * count - at * cycle for at, total in enumerate(accumulate(sizes), 1)]
-        of_all = (right + log.refused) * cycle
-        least = (of_all + self.clients * min(drifts)) // count - log.refused * longest
-        most = -(-(of_all + self.clients * max(drifts)) // count) + unended * longest
-        return Bodies(
-            received=received,
-            due=right * cycle // count,
-            least=least,
-            most=None if log.refused else most,
-        )

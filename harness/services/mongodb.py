@@ -1,19 +1,15 @@
 """MongoDB as a service: the real mongod, from a wheel."""
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pymongo
 from pymongo.errors import OperationFailure, PyMongoError
 
-from harness.paths import TOOLS
 from harness.services.service import Database
 from harness.system.ports import accepts
-from harness.toolchains.wheel import install_wheel
 
 DATABASE = "refservers"
-
-_WHEEL = TOOLS / "mongodb"
-PROGRAM = _WHEEL / "fiftyone" / "db" / "bin" / "mongod"
 
 
 class MongoDB(Database):
@@ -22,13 +18,14 @@ class MongoDB(Database):
     name: ClassVar[str] = "mongodb"
     setting: ClassVar[str] = "MONGODB_URL"
 
-    def install(self) -> None:
-        install_wheel("mongodb", _WHEEL)
+    @property
+    def mongod(self) -> Path:
+        return self.program / "fiftyone" / "db" / "bin" / "mongod"
 
     def command(self, port: int) -> list[str]:
         """A mongod on loopback only, with a small cache and without telemetry."""
         return [
-            *(str(PROGRAM), "--quiet", "--auth"),
+            *(str(self.mongod), "--quiet", "--auth"),
             *("--dbpath", str(self.data), "--port", str(port)),
             *("--bind_ip", "127.0.0.1", "--nounixsocket", "--enableFreeMonitoring", "off"),
             *("--wiredTigerCacheSizeGB", "0.25"),

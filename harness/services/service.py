@@ -10,7 +10,11 @@ from typing import ClassVar
 
 from harness.errors import TaskError
 from harness.paths import RUN
+from harness.services.places import make_separate, places
 from harness.system.files import write_whole
+from harness.toolchains.wheel import install_wheel
+
+_ORDINARY_USER = "nobody"  # PostgreSQL refuses to run as root
 
 
 class Service(ABC):
@@ -60,8 +64,16 @@ class Database(Service):
     keeps_data: ClassVar[bool] = True
 
     def __init__(self, folder: Path | None = None) -> None:
+        """Choose the user, and folders that it can access."""
         super().__init__(folder)
-        self.home = self.folder
+        self.user = _ORDINARY_USER if os.geteuid() == 0 else None
+        self.program, home = places(self.name)
+        self.home = folder or home
+
+    @property
+    def working_folder(self) -> Path:
+        """That of its data, which its user can access."""
+        return self.data
 
     @property
     def data(self) -> Path:
@@ -71,17 +83,29 @@ class Database(Service):
     def _password(self) -> Path:
         return self.home / "password"
 
+    def install(self) -> None:
+        make_separate(self.program.parent)
+        install_wheel(self.name, self.program)
+
     def prepare(self) -> None:
         """Create its data and a password, unless they exist."""
         if not self.data.is_dir():
             draft, password = self.home / "data.new", secrets.token_hex(16)
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir(mode=0o700, parents=True)
+            self._hand_over(draft)
             self.initialise(draft, password)
             write_whole(self._password, password, private=True)
             draft.replace(self.data)
         elif not self._password.is_file():
             raise TaskError(f"{self.data} needs its password, {self._password}, which is missing")
+        self._hand_over(self.data)
+
+    def _hand_over(self, folder: Path) -> None:
+        """Give a folder to the database's user, with what root has written to it."""
+        if self.user and folder.owner() != self.user:
+            for path in (folder, *folder.rglob("*")):
+                shutil.chown(path, self.user)
 
     def initialise(self, data: Path, password: str) -> None:
         """Write new data to an empty folder."""

@@ -1,0 +1,51 @@
+"""Published tables, computed again from the raw results by code that shares none with the project.
+
+A value is the geometric mean of a server's repeats, to two significant digits.
+"""
+
+import gzip
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import geometric_mean
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXTS = ["README.md", "docs/choose.md"]
+SUMMARY = re.compile(r"<!-- summary: (\S+) cpu (.*?) -->\n(.*?)\n<!-- /summary -->", re.S)
+
+
+def repeats(machine: str, workload: str, level: float, target: str) -> list[float]:
+    """The CPU time per request of a server in each repeat, in microseconds."""
+    path = ROOT / "results" / "reference" / machine / f"{workload}.json.gz"
+    measured = json.loads(gzip.decompress(path.read_bytes()))["measurements"]
+    own = [one for one in measured if (one["target"], one["level"]) == (target, level)]
+    return [1e6 * one["cpu"]["server"] / one["requests"] for one in own]
+
+
+def cells(text: str) -> Iterator[tuple[str, str, float, str, str]]:
+    """The machine, workload, level, deployment and text of each value of a summary."""
+    machine, options, table = SUMMARY.findall((ROOT / text).read_text(encoding="utf-8"))[0]
+    columns = [word.split(":") for word in options.split() if ":" in word]
+    for line in table.splitlines()[2:]:
+        server, _, *values = line.strip("|").split("|")
+        name, folder = re.findall(r"\[(.*?)\]\((?:\.\./)?(.*?)\)", server)[0]
+        manifest = tomllib.loads((ROOT / folder / "server.toml").read_text(encoding="utf-8"))
+        target = f"{name}/{manifest['deployment'][0]['name']}"
+        for (workload, level), value in zip(columns, values, strict=True):
+            yield machine, workload, float(level), target, value.strip()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_summary_is_that_of_the_raw_results(text: str) -> None:
+    shown, found = {}, {}
+    for machine, workload, level, target, value in cells(text):
+        times = repeats(machine, workload, level, target)
+        found[target, workload] = float(f"{geometric_mean(times):.2g}") if times else None
+        shown[target, workload] = float(value.replace(",", "")) if value else None
+    assert len(found) >= 40
+    assert found == shown
