@@ -14,7 +14,7 @@ from harness.paths import ROOT
 from harness.servers.catalog import find_servers
 from tests.runs import MACHINE, a_run
 from upkeep import reference, reproduced
-from upkeep.markers import _Claim, _told
+from upkeep.claims import _Claim, _told
 from upkeep.reference import pack
 from upkeep.texts import check, texts, update
 
