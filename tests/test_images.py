@@ -56,6 +56,14 @@ CONFIGURATION = {
 }
 """How this machine reaches its package registries, and where an image's build looks for that."""
 
+# By language, where a build stage, of which nothing but its result is kept, finds what is compiled
+CACHES = {
+    "go": {
+        Path.home() / ".cache" / "go-build": "/root/.cache/go-build",
+        Path.home() / "go" / "pkg" / "mod": "/root/go/pkg/mod",
+    }
+}
+
 ENVIRONMENT = {"BUILDAH_ISOLATION": "chroot", "BUILDAH_FORMAT": "docker"}
 BASE = f"""\
 FROM scratch
@@ -231,12 +239,14 @@ def build(buildah: Buildah, server: Server, *, without: str | None = None) -> st
     dockerfile = copy / "Dockerfile"
     lines = dockerfile.read_text().splitlines(keepends=True)
     dockerfile.write_text("".join(line for line in lines if line.split()[:1] != [without]))
+    caches = CACHES.get(server.manifest.language, {})
+    volumes = [f"--volume={here}:{there}" for here, there in caches.items() if here.is_dir()]
     bases = [
         f"--build-arg={line.split()[1].split('=')[0]}=localhost/base"
         for line in lines
         if line.startswith("ARG ")
     ]
-    buildah.build(image, copy, *bases)
+    buildah.build(image, copy, *volumes, *bases)
     return image
 
 
