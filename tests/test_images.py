@@ -272,6 +272,7 @@ def test_the_image_of_a_copy_serves(server: Server, checked: dict[str, Future[No
 def test_an_image_that_runs_as_root_is_refused(
     buildah: Buildah, settings: Mapping[str, str]
 ) -> None:
-    image = build(buildah, SERVERS[0], without="USER")
+    server = find_servers()["hono"]
+    image = build(buildah, server, without="USER")
     with pytest.raises(AssertionError, match="as root"):
-        check(buildah, image, SERVERS[0], settings)
+        check(buildah, image, server, settings)

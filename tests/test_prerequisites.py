@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness import doctor
+from harness.services.mongodb import MongoDB
 from harness.toolchains import install
 from tests.tasks import call
 
@@ -32,7 +33,7 @@ def test_a_program_may_print_no_version(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_mongod_that_cannot_run_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(monkeypatch, tmp_path, "mongod", "echo libcurl.so.4: not found >&2; exit 127")
-    monkeypatch.setattr(doctor, "MONGOD", tmp_path / "mongod")
+    monkeypatch.setattr(MongoDB, "mongod", tmp_path / "mongod")
     (found,) = doctor._databases()
     assert (found.ok, found.found) == (False, "libcurl.so.4: not found")
     assert "libcurl4" in found.advice

@@ -18,13 +18,13 @@ share its error equally (Bonferroni), which needs no equal variances.
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
-from scipy.special import polygamma
+from scipy.special import zeta
 from scipy.stats import t as t_distribution
 
 from bench.analysis.compact_letters import letters
@@ -60,17 +60,19 @@ _EQUAL = 1e6
 
 _Array = NDArray[np.float64]
 
+_trigamma = partial(zeta, 2)  # DLMF, 5.15.1
+
 
 class _Design:
     """Weighted least squares of the turns that there are, by server and block."""
 
-    def __init__(self, logs: _Array, noise: _Array) -> None:
-        """``noise`` are the servers' variances, up to a factor."""
+    def __init__(self, logs: _Array, noise: _Array, part: NDArray[np.intp]) -> None:
+        """``noise`` are the servers' variances, up to a factor; ``part`` is of :func:`_parts`."""
         servers, blocks = logs.shape
         present = ~np.isnan(logs)
         self._weights = present * (noise.min() / noise)[:, None]
         normal = _normal(self._weights)
-        count, part = connected_components(normal)
+        count = part.max() + 1
         free = np.eye(count)[part]  # in each part, a constant may move from servers to blocks
         free[servers:] *= -1
         inverse = np.linalg.inv(normal + free @ free.T)
@@ -99,6 +101,11 @@ class _Design:
         return np.asarray(self._solution @ sums @ self._solution.T)
 
 
+def _parts(logs: _Array) -> NDArray[np.intp]:
+    """For each server and then each block, the number of what trials connect it with."""
+    return np.asarray(connected_components(_normal(~np.isnan(logs)))[1])
+
+
 def _normal(weights: _Array) -> _Array:
     """The matrix of the normal equations, by server and then by block."""
     by_server, by_block = np.diag(weights.sum(axis=1)), np.diag(weights.sum(axis=0))
@@ -107,7 +114,8 @@ def _normal(weights: _Array) -> _Array:
 
 def block_effects(servers: Sequence[Repeats]) -> dict[int, float]:
     """What the turns of each block have in common, as a logarithm."""
-    found = _Design(np.log(_by_block(servers)), np.ones(len(servers))).blocks
+    logs = np.log(_by_block(servers))
+    found = _Design(logs, np.ones(len(servers)), _parts(logs)).blocks
     return dict(zip(sorted(set().union(*servers)), found.tolist(), strict=True))
 
 
@@ -144,14 +152,15 @@ class Table:
     def _fit(self, logs: _Array, moving: NDArray[np.intp]) -> None:
         """Fit the model to the servers that nothing holds."""
         inside = np.ix_(moving, moving)
-        design = _Design(logs, np.ones(len(logs)))
+        part = _parts(logs)
+        design = _Design(logs, np.ones(len(logs)), part)
         self._unknown[inside] = design.apart
         self._most_freedom = design.freedom.sum()
         if self._most_freedom < ROUNDING:
             return
         for _ in range(_PASSES):
             noise, self._freedom[moving] = _moderated(design.squares, design.freedom)
-            design = _Design(logs, noise)
+            design = _Design(logs, noise, part)
         self._means[moving] = design.means
         self._covariance[inside] = design.covariance(noise)
 
@@ -223,11 +232,11 @@ def _moderated(squares: _Array, freedom: _Array) -> tuple[_Array, _Array]:
     known = freedom > ROUNDING
     variances = np.maximum(squares[known] / freedom[known], ROUNDING**2)
     middle = np.minimum(variances, _OUTLIER * np.median(variances)).mean()
-    spread = -float(polygamma(1, freedom[known] / 2).mean())
+    spread = -float(_trigamma(freedom[known] / 2).mean())
     if len(variances) > 1:
         spread += float(np.log(variances).var(ddof=1))
     prior = _EQUAL
-    if spread > polygamma(1, _EQUAL / 2):
-        prior = 2 * brentq(lambda half: polygamma(1, half) - spread, 1 / _EQUAL, _EQUAL / 2)
+    if spread > _trigamma(_EQUAL / 2):
+        prior = 2 * brentq(lambda half: _trigamma(half) - spread, 1 / _EQUAL, _EQUAL / 2)
     moderated = (prior * middle + squares) / (prior + freedom)
     return moderated, np.minimum(prior + freedom, freedom.sum())
