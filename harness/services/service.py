@@ -1,6 +1,7 @@
 """The interface of a service to its supervisor."""
 
 import os
+import pwd
 import secrets
 import shutil
 import signal
@@ -102,10 +103,13 @@ class Database(Service):
         self._hand_over(self.data)
 
     def _hand_over(self, folder: Path) -> None:
-        """Give a folder to the database's user, with what root has written to it."""
-        if self.user and folder.owner() != self.user:
-            for path in (folder, *folder.rglob("*")):
-                shutil.chown(path, self.user)
+        """Give a folder to the database's user, with what root has written to it.
+
+        The folder itself comes last, so that what was interrupted is done again.
+        """
+        if self.user and folder.stat().st_uid != (uid := pwd.getpwnam(self.user).pw_uid):
+            for path in (*folder.rglob("*"), folder):
+                os.lchown(path, uid, -1)
 
     def initialise(self, data: Path, password: str) -> None:
         """Write new data to an empty folder."""
