@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Literal
 
 from conformance.address import Address
+from harness.system.ports import free_port
 
 State = Literal["open", "refusing", "hanging"]
 
@@ -180,5 +181,5 @@ def _reserved_port() -> Iterator[int]:
     """
     with socket.socket() as placeholder:
         placeholder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        placeholder.bind(("127.0.0.1", 0))
-        yield placeholder.getsockname()[1]
+        placeholder.bind(("127.0.0.1", port := free_port()))
+        yield port

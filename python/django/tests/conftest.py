@@ -25,10 +25,12 @@ def httpserver_listen_address() -> tuple[str, int]:
 
 
 @pytest.fixture
-def port() -> int:
-    """A port that nothing listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+def port() -> Iterator[int]:
+    """Bound during a test, so that no other program gets it; a server may listen there."""
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
 
 
 @pytest.fixture

@@ -1,3 +1,4 @@
+import socket
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
@@ -17,6 +18,15 @@ from app.settings import settings
 def client() -> Iterator[TestClient[Litestar]]:
     with TestClient(app, raise_server_exceptions=False) as client:
         yield client
+
+
+@pytest.fixture
+def unused_tcp_port() -> Iterator[int]:
+    """Bound during a test, so that no other program gets it; a server may listen there."""
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
 
 
 @pytest.fixture

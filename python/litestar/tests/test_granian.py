@@ -3,12 +3,12 @@
 import sys
 from pathlib import Path
 
-from tests.test_process import finishes_on_sigterm, free_port, serve
+from tests.test_process import finishes_on_sigterm, serve
 
 GRANIAN = [sys.executable, "-m", "granian", "--interface=asgi", "app.main:app"]
 
 
-def test_sigterm(tmp_path: Path) -> None:
-    port = free_port()
-    with serve([*GRANIAN, f"--port={port}"], tmp_path, PORT=port) as server:
+def test_sigterm(unused_tcp_port: int, tmp_path: Path) -> None:
+    command = [*GRANIAN, f"--port={unused_tcp_port}"]
+    with serve(command, unused_tcp_port, tmp_path) as server:
         finishes_on_sigterm(server)

@@ -42,18 +42,12 @@ class Server(NamedTuple):
         return self.log.read_text()
 
 
-def free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return str(free.getsockname()[1])
-
-
 @contextmanager
-def serve(command: list[str], folder: Path, **environment: str) -> Iterator[Server]:
-    port = int(environment.setdefault("PORT", free_port()))
+def serve(command: list[str], port: int, folder: Path, **environment: str) -> Iterator[Server]:
     log = folder / "log"
     process = subprocess.Popen(
         command,
-        env=os.environ | {"HOST": "127.0.0.1"} | environment,
+        env=os.environ | {"HOST": "127.0.0.1", "PORT": str(port)} | environment,
         stdout=log.open("wb"),
         stderr=subprocess.STDOUT,
     )
@@ -86,8 +80,8 @@ def finishes_on_sigterm(server: Server) -> None:
         assert server.process.wait(15) in (0, -signal.SIGTERM)
 
 
-def test_sigterm_lets_a_request_end(tmp_path: Path) -> None:
-    with serve(UVICORN, tmp_path) as server:
+def test_sigterm_lets_a_request_end(unused_tcp_port: int, tmp_path: Path) -> None:
+    with serve(UVICORN, unused_tcp_port, tmp_path) as server:
         finishes_on_sigterm(server)
 
 
@@ -99,12 +93,12 @@ def test_settings_out_of_bounds_are_named() -> None:
     assert "secret" not in done.stderr
 
 
-def test_what_it_needs_is_silent(tmp_path: Path) -> None:
+def test_what_it_needs_is_silent(unused_tcp_port: int, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor() as executor:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         database = f"postgresql://me:secret@{address}/refservers"
         urls = {"DATABASE_URL": database, "SLOW_API_URL": f"http://{address}"}
-        with serve(UVICORN, tmp_path, **urls) as server:
+        with serve(UVICORN, unused_tcp_port, tmp_path, **urls) as server:
             late = executor.submit(server.send, "GET", "/slow_api?calls=5&ms=0")
             assert server.send("GET", "/agents")[0] == 503
             assert late.result()[0] == 504
@@ -115,9 +109,9 @@ def test_what_it_needs_is_silent(tmp_path: Path) -> None:
     assert "Traceback" not in log
 
 
-def test_a_fault_is_logged_with_its_traceback(tmp_path: Path) -> None:
+def test_a_fault_is_logged_with_its_traceback(unused_tcp_port: int, tmp_path: Path) -> None:
     database = settings.DATABASE_URL.rpartition("/")[0] + "/unknown"
-    with serve(UVICORN, tmp_path, DATABASE_URL=database) as server:
+    with serve(UVICORN, unused_tcp_port, tmp_path, DATABASE_URL=database) as server:
         status, body = server.send("GET", "/agents")
         log = server.written()
     assert status == 500
@@ -126,16 +120,16 @@ def test_a_fault_is_logged_with_its_traceback(tmp_path: Path) -> None:
     assert "InvalidCatalogNameError" in log
 
 
-def test_no_file_from_outside(tmp_path: Path) -> None:
-    with serve(UVICORN, tmp_path) as server:
+def test_no_file_from_outside(unused_tcp_port: int, tmp_path: Path) -> None:
+    with serve(UVICORN, unused_tcp_port, tmp_path) as server:
         for name in ("../server.toml", "..%2Fserver.toml", "%2Fetc%2Fpasswd"):
             assert server.send("GET", f"/files/{name}")[0] == 404
 
 
 def test_a_missing_chunk_ends_the_connection(
-    tmp_path: Path, database: Database[dict[str, Any]], bare_file: str
+    unused_tcp_port: int, tmp_path: Path, database: Database[dict[str, Any]], bare_file: str
 ) -> None:
-    with serve(UVICORN, tmp_path) as server:
+    with serve(UVICORN, unused_tcp_port, tmp_path) as server:
         assert server.send("GET", f"/gridfs/{bare_file}") == (200, b"a" * 300_000)
         file = database.fs.files.find_one({"filename": bare_file}) or {}
         database.fs.chunks.delete_one({"files_id": file["_id"], "n": 1})

@@ -1,3 +1,4 @@
+import socket
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -7,16 +8,17 @@ import pytest
 from gridfs import GridFSBucket
 from pymongo import MongoClient
 from pymongo.database import Database
-from tornado.testing import bind_unused_port
 
 from app.settings import settings
 
 
 @pytest.fixture
-def unused_tcp_port() -> int:
-    sock, port = bind_unused_port()
-    sock.close()
-    return port
+def unused_tcp_port() -> Iterator[int]:
+    """Bound during a test, so that no other program gets it; a server may listen there."""
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
 
 
 @pytest.fixture

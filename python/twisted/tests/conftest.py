@@ -17,10 +17,12 @@ asyncioreactor.install()
 
 
 @pytest.fixture
-def unused_tcp_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
+def unused_tcp_port() -> Iterator[int]:
+    """Bound during a test, so that no other program gets it; a server may listen there."""
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
 
 
 @pytest.fixture
