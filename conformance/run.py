@@ -18,8 +18,8 @@ from harness.system.processes import ending, spawn, stop
 
 CHECKS = ROOT / "conformance" / "contract"
 
-# Parts that put servers through outages, or start others: beside the rest, on a server of their own
-_APART = {"availability", "databases", "logs", "process"}
+# Parts that put the server through outages, and come last
+_LAST = ("availability", "databases", "logs", "process")
 
 _NOTHING_TO_RUN = 5  # pytest's exit status if no check is selected
 
@@ -28,8 +28,9 @@ Progress = Callable[[int, int, str], None]
 
 
 def _place(part: str) -> tuple[int, str]:
-    """For sorting: endpoint by endpoint, and then what concerns all of them."""
-    return (*spec.ENDPOINTS, part).index(part), part
+    """For sorting: endpoint by endpoint, then what concerns all of them, and outages at the end."""
+    order = (*spec.ENDPOINTS, "others", *_LAST)
+    return order.index(part if part in order else "others"), part
 
 
 class Examination:
@@ -45,13 +46,7 @@ class Examination:
 
     def run(self, options: Sequence[str] = (), *, behaviours: bool = True) -> None:
         """Run every check; beside that, on servers of their own, ask every question."""
-        parts = sorted(
-            (path.stem.removeprefix("test_") for path in CHECKS.glob("test_*.py")), key=_place
-        )
-        commands = {
-            "checks": self._checks([one for one in parts if one not in _APART], options),
-            "outages": self._checks([one for one in parts if one in _APART], options),
-        }
+        commands = {"checks": self._checks(options)}
         if behaviours:
             commands["behaviours"] = [sys.executable, "-m", "conformance.behaviours", *self.where]
         with ThreadPoolExecutor(len(commands)) as pool:
@@ -80,8 +75,9 @@ class Examination:
         for process in processes:
             stop(process)
 
-    def _checks(self, parts: Sequence[str], options: Sequence[str]) -> list[str]:
-        files = [str(CHECKS / f"test_{part}.py") for part in parts]
+    def _checks(self, options: Sequence[str]) -> list[str]:
+        parts = [path.stem.removeprefix("test_") for path in CHECKS.glob("test_*.py")]
+        files = [str(CHECKS / f"test_{part}.py") for part in sorted(parts, key=_place)]
         return [
             *(sys.executable, "-m", "pytest", *files, *self.where, "--capture=no"),
             *("--assert", "plain", "-p", "no:terminal", "-p", "no:cacheprovider"),

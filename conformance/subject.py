@@ -36,8 +36,8 @@ _IDLE = 0.03  # seconds of CPU time within these that servers use when they have
 # When the files were modified: long ago, and not on a full second
 MODIFIED = 1_750_000_000.25
 
-# For servers that answer a question and end: a JVM that compiles with its first tier only takes
-# half the CPU time to start. Spring Boot's Maven plugin does so in development (`optimizedLaunch`).
+# For all servers but the one that most checks ask: a JVM that compiles with its first tier only
+# takes half the CPU time. Spring Boot's Maven plugin does so in development (`optimizedLaunch`).
 BRIEF = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
 
 SECRET = b"outside the folder"

@@ -13,7 +13,6 @@ import psycopg
 import pymongo
 import pytest
 import yaml
-from bson import ObjectId
 from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo.database import Database
@@ -23,6 +22,7 @@ from harness.copies.new import TEMPLATE, copy_server
 from harness.servers.catalog import find_target
 from harness.services import Services, backing_services
 from tests import npm
+from tests.databases import with_mongodb_of_its_own
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -135,22 +135,23 @@ def loaded(databases: Services, copy: Path, tmp_path: Path) -> Iterator[Database
 BIG = bytes(range(256)) * 2_500  # A file of several chunks, unlike all fixtures
 
 
-def test_mongosh_loads_what_the_harness_loads(loaded: Database[Any]) -> None:
-    wanted = loaded.client["refservers"]
-    for name in ("articles", "notes"):
-        assert documents(loaded, name) == documents(wanted, name) != {}
-    big = ("big.bin", "application/octet-stream", BIG)
-    assert big in files(loaded)
-    assert [one for one in files(loaded) if one != big] == files(wanted) != []
-    for name in ("articles", "fs.files", "fs.chunks"):
-        assert loaded[name].index_information() == wanted[name].index_information()
+def test_mongosh_loads_what_the_harness_loads(loaded: Database[Any], databases: Services) -> None:
+    own = new_name()
+    with with_mongodb_of_its_own(databases, own):
+        wanted = loaded.client[own]
+        for name in ("articles", "notes"):
+            assert documents(loaded, name) == documents(wanted, name) != {}
+        big = ("big.bin", "application/octet-stream", BIG)
+        assert big in files(loaded)
+        assert [one for one in files(loaded) if one != big] == files(wanted) != []
+        for name in ("articles", "fs.files", "fs.chunks"):
+            assert loaded[name].index_information() == wanted[name].index_information()
 
 
 def documents(database: Database[Any], name: str) -> dict[str, bytes]:
-    """The stored documents as BSON, which has the types of all numbers; of notes, the fixtures."""
+    """The stored documents as BSON, which has the types of all numbers."""
     raw = CodecOptions(document_class=RawBSONDocument)
-    fixtures = {"_id": {"$in": [ObjectId(one["_id"]) for one in [*spec.articles(), *spec.notes()]]}}
-    found = database.get_collection(name, codec_options=raw).find(fixtures)
+    found = database.get_collection(name, codec_options=raw).find()
     return {str(document["_id"]): document.raw for document in found}
 
 

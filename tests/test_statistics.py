@@ -235,6 +235,20 @@ def test_a_noisy_server_is_too_noisy_to_rank() -> None:
     assert groups == {best: "", second: "A", third: "A", noisy: "too noisy"}
 
 
+def test_an_interval_may_end_at_infinity() -> None:
+    """As in two repeats on a machine that was busy in one of them."""
+    run = a_run(levels=(10,), cases=("1 worker",), repeats=2)
+    logs = np.zeros((len(run.servers), 2))
+    logs[0, 1] = 150
+    set_rates(run, 1000 * np.exp(logs))
+    rows = {row.target: row for row in rows_of(run)}
+    noisy, other, *_ = run.servers
+    assert rows[noisy].estimates["rate"].kind == "range"
+    relative = rows[other].relative
+    assert relative
+    assert (relative.low, relative.high) == (0, math.inf)
+
+
 def test_two_levels_of_a_run_are_compared_within_its_repeats() -> None:
     """What the repeats have in common cancels."""
     run = a_run(cases=("1 worker",), repeats=REPEATS)

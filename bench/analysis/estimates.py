@@ -66,9 +66,10 @@ class Difference:
     """The degrees of freedom of that."""
 
     def ratio(self, error: float = ERROR) -> Ratio:
-        """The ratio, whose interval is wrong with this chance."""
+        """The ratio, whose interval is wrong with this chance; it ends at infinity if need be."""
         half = float(t.isf(error / 2, self.freedom)) * self.deviation
-        return Ratio(*(math.exp(self.middle + by) for by in (0, -half, half)))
+        with np.errstate(over="ignore"):
+            return Ratio(*np.exp([self.middle, self.middle - half, self.middle + half]).tolist())
 
     def chance_above(self, ratio: float) -> float:
         """The chance of a difference as large as this one, if the ratio were no larger than

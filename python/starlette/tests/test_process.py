@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -22,25 +22,23 @@ COMMAND = [sys.executable, "-m", "app.main"]
 @contextmanager
 def serve(**environment: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """The process, which logs to its stderr, and its port."""
-    with ExitStack() as stack:
-        # Bound, so that no other program gets the port; the server may listen there.
-        bound = stack.enter_context(socket.socket())
+    with socket.socket() as bound:  # so that no other program gets the port
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]
         env = os.environ | {"HOST": "127.0.0.1", "PORT": str(port)} | environment
-        process = stack.enter_context(
-            subprocess.Popen(COMMAND, env=env, stderr=subprocess.PIPE, text=True)
-        )
-        stack.callback(process.kill)
-        for _ in range(600):
+        with subprocess.Popen(COMMAND, env=env, stderr=subprocess.PIPE, text=True) as process:
             try:
-                socket.create_connection(("127.0.0.1", port)).close()
-                break
-            except ConnectionRefusedError:
-                assert process.poll() is None
-                time.sleep(0.05)
-        yield process, port
+                for _ in range(600):
+                    try:
+                        socket.create_connection(("127.0.0.1", port)).close()
+                        break
+                    except ConnectionRefusedError:
+                        assert process.poll() is None
+                        time.sleep(0.05)
+                yield process, port
+            finally:
+                process.kill()
 
 
 def get(port: int, target: str) -> tuple[int, bytes]:
