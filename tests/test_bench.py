@@ -1,5 +1,6 @@
 """Servers that have not passed are not measured, and wrong responses under load give no figure."""
 
+import json
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pymongo
 import pytest
 from click.testing import CliRunner
 from playwright.sync_api import Browser
@@ -58,7 +60,7 @@ def passed(faults: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def workload(path: str, levels: list[float], samples: float = 10) -> Workload:
     changes = Changes(levels=levels, duration=2, repeats=2, warmup=1)
-    plain = load_workload("text").changed(changes)
+    plain = load_workload("notes" if path == "/notes" else "text").changed(changes)
     return plain.model_copy(update={"paths": [path], "samples": samples})
 
 
@@ -91,6 +93,10 @@ def test_a_wrong_byte_is_not_measured(
         ("rarely-short-under-load", "/index", [40], "bytes"),
         ("cached-article", "/mongo", [5], "mongodb counted"),
         ("cached-agents", "/agents", [5], "postgresql counted"),
+        ("", "/notes", [5], ""),
+        ("note-altered", "/notes", [5], "expected"),
+        ("note-without-location", "/notes", [5], "expected  /notes/ID"),
+        ("note-not-stored", "/notes", [5], "mongodb counted"),
     ],
 )
 def test_wrong_under_load(
@@ -106,6 +112,9 @@ def test_wrong_under_load(
     samples = 0 if message == "bytes" else 10  # a sample could be among the wrong responses
     made = measured(wrong, backing, workload(path, levels, samples))
     assert made.complete
+    with pymongo.MongoClient[Any](backing.mongodb_url) as client:
+        stored = json.loads(load_workload("notes").stored)
+        assert not client.get_default_database().notes.find_one(stored)
     if message:
         assert made.measurements == []
         assert made.failures[-1].disqualifies

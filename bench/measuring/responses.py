@@ -3,7 +3,9 @@
 Sampled responses are compared byte for byte; the sum of all lengths is a check on every response.
 """
 
+import json
 import random
+import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +17,7 @@ from urllib.parse import unquote
 import spec
 from bench.generators.interface import LoadResult
 from bench.records.measurement import Checked
-from conformance.expect import Mismatch, answer, problem
+from conformance.expect import Mismatch, answer, holds, problem
 from conformance.http import Garbled, NoAnswer, Request, Response
 from conformance.subject import Subject
 from harness.errors import TaskError
@@ -34,9 +36,12 @@ class WrongAnswer(TaskError):
 class Contract:
     """The correct responses to the requests of a workload."""
 
-    def __init__(self, files: Path, refusals: Sequence[int] = ()) -> None:
-        """``refusals`` are the statuses of correct responses, if these are problem details."""
-        self._refusals = refusals
+    def __init__(self, files: Path, refusals: Sequence[int] = (), note: str = "") -> None:
+        """``refusals`` are the statuses of correct responses, if these are problem details.
+
+        ``note`` is what each request stores, if it does.
+        """
+        self._refusals, self._note = refusals, note
         self._files = {path.name: path for path in files.iterdir()} if files.is_dir() else {}
         self._known: dict[str, Expected] = {}
 
@@ -57,6 +62,11 @@ class Contract:
                 return False
             if self._refusals:
                 problem(response, *self._refusals)
+            elif self._note:
+                location = response.header("Location") or ""
+                found = re.fullmatch("/notes/([0-9a-f]{24})", location)
+                holds("Location", "/notes/ID", found is not None, location, response)
+                answer(response, stored(self._note, found[1] if found else ""))
             else:
                 answer(response, self.expected(path))
         except Mismatch as wrong:
@@ -137,8 +147,15 @@ class Sampler:
         return answered
 
 
-def body_sizes(paths: Sequence[str], files: Path) -> list[int]:
-    """The length in bytes of the body due for each path."""
+def stored(note: str, id: str) -> Expected:
+    """The correct response to a new note (JSON)."""
+    return Expected(201, spec.JSON, spec.json_body({"_id": id, **json.loads(note)}))
+
+
+def body_sizes(paths: Sequence[str], files: Path, note: str = "") -> list[int]:
+    """The length in bytes of the body due for each path, or for a note that is stored there."""
+    if note:
+        return [len(stored(note, "0" * 24).body)] * len(paths)
     return [
         (files / unquote(path.split("/")[-1])).stat().st_size
         if path.startswith(_FILES)

@@ -141,7 +141,7 @@ def _count(source: Source, before: int, least: int) -> int:
 def sources_of(paths: Sequence[str], services: Services, request_id: str) -> list[Source]:
     """The sources that these paths use."""
     uses: dict[SourceName, tuple[str, Callable[[], int]]] = {
-        "mongodb": (services.mongodb_url, lambda: _finds(services.mongodb_url)),
+        "mongodb": (services.mongodb_url, lambda: _operations(services.mongodb_url)),
         "postgresql": (services.database_url, lambda: _scans(services.database_url)),
         "upstream": (services.slow_api_url, lambda: _calls(services.slow_api_url, request_id)),
     }
@@ -162,12 +162,24 @@ def _cost(source: str, path: str) -> int:
     return endpoint.cost
 
 
-def _finds(url: str) -> int:
-    """The number of find and aggregate commands (serverStatus: opcounters, metrics.commands)."""
+def _operations(url: str) -> int:
+    """The number of finds, inserts and aggregations (serverStatus)."""
     with pymongo.MongoClient[dict[str, object]](url, serverSelectionTimeoutMS=5_000) as client:
         status = client[DATABASE].command("serverStatus")
-        commands = status["metrics"]["commands"]
-        return int(status["opcounters"]["query"]) + int(commands["aggregate"]["total"])
+        counts, commands = status["opcounters"], status["metrics"]["commands"]
+        return int(counts["query"] + counts["insert"] + commands["aggregate"]["total"])
+
+
+def delete_notes(url: str, note: str) -> None:
+    """Delete the notes that equal one (JSON) but for their ids.
+
+    Raises :class:`TransientError` if MongoDB does not answer.
+    """
+    try:
+        with pymongo.MongoClient[dict[str, object]](url, serverSelectionTimeoutMS=5_000) as client:
+            client.get_default_database(DATABASE).notes.delete_many(json.loads(note))
+    except pymongo.errors.PyMongoError as error:
+        raise TransientError(f"mongodb cannot be reached: {error}") from error
 
 
 def _scans(url: str) -> int:

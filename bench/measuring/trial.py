@@ -18,7 +18,7 @@ from bench.measuring.process_tree import Peak, Tree
 from bench.measuring.remote_server import RemoteServer
 from bench.measuring.responses import Contract, Sampler, body_sizes, require_bodies
 from bench.measuring.schedule import Trial, settings_of
-from bench.measuring.source_audit import SourceAudit, TransientError
+from bench.measuring.source_audit import SourceAudit, TransientError, delete_notes
 from bench.measuring.steadiness import warm_up
 from bench.records.measurement import Measurement, Memory, Warmup
 from bench.records.store import now
@@ -76,6 +76,9 @@ class _Trial:
                 raise TransientError(f"another program took port {port}: {error}") from error
             self.audit.require_undisturbed()
             raise
+        finally:
+            if self.workload.stored:
+                delete_notes(self.context.services.mongodb_url, self.workload.stored)
         self.audit.require_undisturbed()
         return measurement
 
@@ -92,7 +95,7 @@ class _Trial:
             tree = _tree_of(server)
             rest = tree.pss()
             refusals = self.workload.statuses if self.workload.is_refused else ()
-            contract = Contract(self.context.files, refusals)
+            contract = Contract(self.context.files, refusals, self.workload.stored)
             subject = Subject(server.host, server.port)
             sampler = Sampler(subject, contract, self.context.paths, self.workload.body)
             warm, warmup = self._warm(server, sampler)
@@ -202,6 +205,7 @@ class _Trial:
 
     def _spec(self, server: Server) -> LoadSpec:
         known = not self.workload.is_refused  # a problem may have a detail of any length
+        sizes = body_sizes(self.context.paths, self.context.files, self.workload.stored)
         counted = "upstream" in self.workload.sources
         return LoadSpec(
             url=self._url(server),
@@ -211,7 +215,7 @@ class _Trial:
             level=self.trial.level,
             headers={"X-Request-Id": self.request_id} if counted else {},
             folder=self.folder,
-            sizes=body_sizes(self.context.paths, self.context.files) if known else (),
+            sizes=sizes if known else (),
             body=self.workload.body,
             statuses=self.workload.statuses,
             seed=self.trial.repeat,

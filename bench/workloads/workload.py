@@ -53,7 +53,7 @@ class Workload(BaseModel, extra="forbid", frozen=True):
     about: Text  # What it measures, and which published run it repeats
     paths: list[Annotated[str, Field(pattern=r"^/")]] = []  # Request targets, in order
     images: Images | None = None
-    statuses: list[int] = [200]  # Of correct responses; with others, they are problem details
+    statuses: list[int] = [200]  # Of correct responses; those from 400 on are problem details
     body: str = ""  # JSON that is sent with POST; without it, the requests are GETs
     # The servers to measure if the command line names none
     servers: list[Text] = Field(default=["all"], min_length=1)
@@ -87,7 +87,12 @@ class Workload(BaseModel, extra="forbid", frozen=True):
     @property
     def is_refused(self) -> bool:
         """Whether the correct responses are problem details."""
-        return self.statuses != [200]
+        return min(self.statuses) >= 400
+
+    @property
+    def stored(self) -> str:
+        """The note that each request stores, as JSON; empty if none does."""
+        return "" if self.is_refused else self.body
 
     @property
     def sources(self) -> set[Source]:
