@@ -253,9 +253,9 @@ class Connection:
             raw += piece
         return bytes(raw), False
 
-    def is_readable(self) -> bool:
-        """Whether there are bytes to read, or the end of the connection."""
-        return bool(self._rest or select.select([self.socket], [], [], 0)[0])
+    def is_readable(self, within: float = 0) -> bool:
+        """Whether there are bytes to read, or the end of the connection, within some seconds."""
+        return bool(self._rest or select.select([self.socket], [], [], within)[0])
 
     def is_closed_within(self, seconds: float) -> bool:
         """Whether the server closes within that time, without sending another byte."""
