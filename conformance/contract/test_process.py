@@ -84,13 +84,6 @@ def _two_workers(controlled: Controlled) -> Iterator[Controlled]:
             stop(server.process, grace=0)
 
 
-@pytest.fixture(scope="module")
-def two_workers(controlled: Controlled) -> Iterator[Controlled]:
-    """The server with two workers, if it can have them."""
-    with _two_workers(controlled) as server:
-        yield server
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 @catches("stops-never", "leaves-children")
 def test_stopping(controlled: Controlled, number: signal.Signals) -> None:
@@ -109,19 +102,19 @@ def test_stopping(controlled: Controlled, number: signal.Signals) -> None:
 
 
 @catches("workers-ignored", "workers-claimed-none")
-def test_workers(two_workers: Controlled) -> None:
+def test_workers(controlled: Controlled) -> None:
     """Both ways: WORKERS=2 starts two serving processes, or one if the manifest says so."""
+    with _two_workers(controlled) as server:
 
-    def count() -> int:
-        return len(_workers(two_workers.processes()))
+        def count() -> int:
+            return len(_workers(server.processes()))
 
-    several = two_workers.deployment.workers
-    wait_until(lambda: count() >= 2, timeout=5 if several else 0)
-    workers = count()
-    if several:
-        assert workers >= 2, f"WORKERS=2 starts {workers} worker process"
-    else:
-        assert workers == 1, f"workers = false, but WORKERS=2 starts {workers} worker processes"
+        wait_until(lambda: count() >= 2, timeout=5 if server.deployment.workers else 0)
+        workers = count()
+        if server.deployment.workers:
+            assert workers >= 2, f"WORKERS=2 starts {workers} worker process"
+        else:
+            assert workers == 1, f"workers = false, but WORKERS=2 starts {workers} worker processes"
 
 
 def _workers(processes: list[psutil.Process]) -> list[psutil.Process]:
@@ -130,24 +123,25 @@ def _workers(processes: list[psutil.Process]) -> list[psutil.Process]:
 
 
 @catches("workers-unsupervised", "supervision-claimed-none")
-def test_a_killed_worker(two_workers: Controlled) -> None:
+def test_a_killed_worker(controlled: Controlled) -> None:
     """Both ways: it is replaced exactly if the manifest says that it is supervised."""
-    supervised = two_workers.deployment.supervised
-    if not two_workers.deployment.workers:  # which test_workers proves
+    deployment, supervised = controlled.deployment, controlled.deployment.supervised
+    if not deployment.workers:  # which test_workers proves
         assert not supervised, "supervised = true, but workers = false"
         pytest.skip("a single process")
-    before = two_workers.processes()
-    known = {process.pid for process in before}
-    _workers(before)[-1].kill()
+    with _two_workers(controlled) as server:
+        before = server.processes()
+        known = {process.pid for process in before}
+        _workers(before)[-1].kill()
 
-    def replaced() -> bool:
-        return bool(two_workers.pids() - known)
+        def replaced() -> bool:
+            return bool(server.pids() - known)
 
-    was_replaced = wait_until(replaced, timeout=10 if supervised else 3)
-    assert was_replaced == supervised, (
-        f"a killed worker is {'' if was_replaced else 'not '}replaced; "
-        f"the manifest says supervised = {str(supervised).lower()}"
-    )
+        was_replaced = wait_until(replaced, timeout=10 if supervised else 3)
+        assert was_replaced == supervised, (
+            f"a killed worker is {'' if was_replaced else 'not '}replaced; "
+            f"the manifest says supervised = {str(supervised).lower()}"
+        )
 
 
 @catches("closes-always", "keep-alive-claimed-none")
