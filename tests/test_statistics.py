@@ -236,14 +236,17 @@ def test_a_noisy_server_is_too_noisy_to_rank() -> None:
 
 
 def test_an_interval_may_end_at_infinity() -> None:
-    """As in two repeats on a machine that was busy in one of them."""
+    """As in two repeats on a machine that was busy in one of them, and of which one is not whole."""
     run = a_run(levels=(10,), cases=("1 worker",), repeats=2)
     logs = np.zeros((len(run.servers), 2))
     logs[0, 1] = 150
     set_rates(run, 1000 * np.exp(logs))
+    noisy, other, *_, cut = run.servers
+    run.measurements = [one for one in run.measurements if (one.target, one.repeat) != (cut, 2)]
     rows = {row.target: row for row in rows_of(run)}
-    noisy, other, *_ = run.servers
     assert rows[noisy].estimates["rate"].kind == "range"
+    only = rows[cut].estimates["rate"]
+    assert (only.kind, only.value) == ("single", pytest.approx(1000))
     relative = rows[other].relative
     assert relative
     assert (relative.low, relative.high) == (0, math.inf)

@@ -177,14 +177,13 @@ class Table:
         values = tuple(self._values[at].values())
         variance = self._covariance[at, at]
         regular = all(0 < value < math.inf for value in values)
-        if not regular or self._unknown[at, at] or math.isnan(variance):
-            kind: Kind = "single" if len(values) == 1 else "range"
-            return Estimate(mean_of(values), min(values), max(values), kind, values)
-        own = Difference(self._means[at], math.sqrt(variance), self._freedom[at])
-        found = own.ratio(self._error)
-        if found.high > _WIDEST * found.low:
-            return Estimate(found.value, min(values), max(values), "range", values)
-        return Estimate(found.value, found.low, found.high, "interval", values)
+        if regular and not (self._unknown[at, at] or math.isnan(variance)):
+            own = Difference(self._means[at], math.sqrt(variance), self._freedom[at])
+            found = own.ratio(self._error)
+            if found.high <= _WIDEST * found.low:
+                return Estimate(found.value, found.low, found.high, "interval", values)
+        kind: Kind = "single" if len(values) == 1 else "range"
+        return Estimate(mean_of(values), min(values), max(values), kind, values)
 
     def difference(self, name: str, to: str) -> Difference | None:
         """The difference of the logarithms of two servers; None if nothing is known of their
