@@ -236,9 +236,9 @@ def test_a_noisy_server_is_too_noisy_to_rank() -> None:
 
 
 def test_an_interval_may_end_at_infinity() -> None:
-    """As in two repeats on a machine that was busy in one of them, and of which one is not whole."""
+    """As where a machine was busy in one of two repeats, and the other was interrupted."""
     run = a_run(levels=(10,), cases=("1 worker",), repeats=2)
-    logs = np.zeros((len(run.servers), 2))
+    logs = np.random.default_rng(1).normal(0, 0.02, (len(run.servers), 2))
     logs[0, 1] = 150
     set_rates(run, 1000 * np.exp(logs))
     noisy, other, *_, cut = run.servers
@@ -246,7 +246,8 @@ def test_an_interval_may_end_at_infinity() -> None:
     rows = {row.target: row for row in rows_of(run)}
     assert rows[noisy].estimates["rate"].kind == "range"
     only = rows[cut].estimates["rate"]
-    assert (only.kind, only.value) == ("single", pytest.approx(1000))
+    assert only.kind == "single"
+    assert only.value == pytest.approx(only.values[0])
     relative = rows[other].relative
     assert relative
     assert (relative.low, relative.high) == (0, math.inf)
