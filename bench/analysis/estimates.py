@@ -67,8 +67,8 @@ class Difference:
 
     def ratio(self, error: float = ERROR) -> Ratio:
         """The ratio, whose interval is wrong with this chance; it ends at infinity if need be."""
-        quantile = float(t.isf(error / 2, self.freedom)) if self.freedom else math.inf
-        half = quantile * self.deviation if self.deviation else 0.0
+        quantile = t.isf(error / 2, self.freedom)
+        half = float(quantile * self.deviation) if self.freedom else math.inf
         with np.errstate(over="ignore"):
             return Ratio(*np.exp([self.middle, self.middle - half, self.middle + half]).tolist())
 
