@@ -15,7 +15,7 @@ from harness.toolchains.install import require
 from harness.toolchains.known import LOAD_GENERATORS
 from tests.loads import load_spec, serving
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(180)]
 
 SIZE = 2  # The length of the body of the server's responses
 

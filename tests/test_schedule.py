@@ -15,7 +15,7 @@ from harness.toolchains.install import require
 from tests.frozen import PERIOD, freezing
 from tests.loads import load_spec, serving
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(180)]
 
 
 @pytest.fixture(scope="module", autouse=True)
