@@ -38,11 +38,6 @@ bench *ARGS: _environment
 worker *ARGS: _environment
     @exec {{ python }} -m bench.worker "$@"
 
-# Attack servers beside good clients: attack NAME…
-[no-exit-message]
-attack *ARGS: _environment
-    @exec {{ python }} -m bench.attack "$@"
-
 # Write results as an HTML page: report [RESULT…]
 [no-exit-message]
 report *ARGS: _environment

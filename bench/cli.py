@@ -60,7 +60,10 @@ _SILENCE = 60.0  # Seconds between lines of progress without a terminal
 )
 @click.option("--images", "image_count", type=int, help="Number of generated images.")
 @click.option(
-    "--case", "cases", multiple=True, help="Settings, for example 'WORKERS=4 THREADS=50'."
+    "--case",
+    "cases",
+    multiple=True,
+    help="Settings, for example 'WORKERS=4 THREADS=50', or the name of a case.",
 )
 @click.option(
     "--workers",

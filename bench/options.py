@@ -1,7 +1,10 @@
 """The options of ``./just bench``, read and validated."""
 
+from collections.abc import Sequence
+
 from pydantic import ValidationError
 
+from bench.analysis.words import listed
 from bench.measuring.runner import require_unchanged
 from bench.records.result import Run
 from bench.records.store import RESULTS, find, read, readable
@@ -30,10 +33,16 @@ def _numbers(name: str, text: str) -> list[float] | float:
     return found[0] if name == "duration" and len(found) == 1 else found
 
 
-def _case(text: str) -> Case:
+def _case(text: str, known: Sequence[Case]) -> Case:
+    """One of the workload's own cases, by name; or one of these settings."""
+    if own := next((one for one in known if one.name == text), None):
+        return own
     settings = dict(part.split("=", 1) for part in text.split() if "=" in part)
     if len(settings) != len(text.split()):
-        raise UsageError(f"--case: {text!r} is not of the form 'WORKERS=4 THREADS=50'")
+        names = [f"{one.name!r}" for one in known]
+        raise UsageError(
+            f"--case: {text!r} is none of {listed(names)}, nor like 'WORKERS=4 THREADS=50'"
+        )
     try:
         return Case.model_validate({"name": text, "settings": settings})
     except ValidationError as error:
@@ -47,7 +56,9 @@ def workload_of(name: str, changes: Changes, cases: tuple[str, ...], *, quick: b
         workload = workload.changed(workload.quick)
     workload = workload.changed(changes)
     if cases:
-        workload = workload.model_copy(update={"case": [_case(text) for text in cases]})
+        workload = workload.model_copy(
+            update={"case": [_case(text, workload.case) for text in cases]}
+        )
     return workload
 
 

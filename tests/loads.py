@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +44,21 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     writer.close()
 
 
+Client = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def serving() -> contextlib.AbstractContextManager[int]:
+    """Serve with :func:`answer`; yield the port."""
+    return in_thread(answer)
+
+
 @contextlib.contextmanager
-def serving() -> Iterator[int]:
-    """Serve in a thread; yield the port."""
+def in_thread(client: Client) -> Iterator[int]:
+    """Serve each client in a thread's event loop; yield the port."""
     loop = asyncio.new_event_loop()
 
     async def start() -> tuple[asyncio.Server, int]:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=1024)
+        server = await asyncio.start_server(client, "127.0.0.1", 0, backlog=1024)
         return server, server.sockets[0].getsockname()[1]
 
     server, port = loop.run_until_complete(start())

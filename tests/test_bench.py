@@ -10,6 +10,8 @@ import time
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import psutil
 import pymongo
@@ -35,6 +37,7 @@ from harness.paths import ROOT
 from harness.servers.catalog import Target
 from harness.services import Services
 from harness.system.ports import free_port
+from harness.system.processes import raise_limits
 from tests.browser import Opened
 from tests.tasks import call, run
 
@@ -181,6 +184,34 @@ def test_refusals_are_measured_where_they_are_right(
         assert made.failures[-1].disqualifies
 
 
+def test_a_server_is_attacked_where_a_case_says_so(
+    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attackers' CPU time is the load generator's."""
+    raise_limits()
+    whole = load_workload("under-attack")
+    cases = [one for one in whole.case if "slow" not in one.name]
+    plan = whole.changed(whole.quick).model_copy(update={"case": cases, "warmup": 0})
+    attacked = []
+
+    def look(load: LoadSpec, *rest: Any) -> LoadResult:
+        port = urlsplit(load.url).port
+        connections = [one for one in psutil.net_connections("tcp") if port in one.laddr]
+        attacked.append(len(connections) > 300)  # of 1,000: the list is read while it changes
+        if attacked[-1]:
+            with urlopen(f"{load.url}/files/big.bin") as big:
+                assert int(big.headers["Content-Length"]) == 16_000_000
+        return generate(load, *rest)
+
+    monkeypatch.setattr("bench.measuring.trial.generate", look)
+    made = measured(wrong, backing, plan)
+    assert sorted(attacked) == [False, False, True]
+    used = {one.case: one.cpu.generator for one in made.measurements}
+    assert used["malformed requests"] > used["no attack"]
+    assert [one.requests for one in made.measurements] == [400] * 3
+    assert made.failures == made.tries == []
+
+
 def test_a_port_that_another_program_took_costs_no_figure(
     wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -310,7 +341,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
         (("mongo-small", "nginx"), "none of these servers can run the workload"),
         (("text", "--levels", "many", "tornado"), "--levels: 'many' is not a list of numbers"),
         (("text", "--repeats", "0", "tornado"), "--repeats"),
-        (("text", "--case", "WORKERS", "tornado"), "--case: 'WORKERS' is not of the form"),
+        (("text", "--case", "WORKERS", "tornado"), "--case: 'WORKERS' is none of '1 worker', nor"),
         (("text", "--case", "WORKERS=x", "tornado"), "--case: settings.WORKERS"),
         (("--cpus", "load=x", "text", "tornado"), "--cpus: 'x' is not a list of cores"),
         (("--resume", "last", "--levels", "3"), "a run is resumed with its own numbers"),

@@ -120,6 +120,7 @@ def test_a_restart_is_noticed(backing: Services, wrong: Target) -> None:
         (["tornado"], {"paths": ["/mongo"]}, "set MONGODB_URL to what the server"),
         (["tornado"], {"paths": ["/agents"]}, "set DATABASE_URL to what the server"),
         (["tornado"], {"case": load_workload("workers").case}, "settings of its own"),
+        (["tornado"], {"case": load_workload("under-attack").case}, "only servers that this task"),
     ],
 )
 def test_what_cannot_be_measured(

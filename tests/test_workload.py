@@ -71,6 +71,7 @@ duration = 1
         ("duration = 1", "duration = [1, 2]", "load: duration needs as many members as levels"),
         ("duration = 1", "duration = 1\nrate = 3", "load.rate: is not a known field"),
         ("[quick]", '[[case]]\nname = "c"\nsettings = {PORT = "1"}\n[quick]', "case.0.settings"),
+        ("[quick]", '[[case]]\nname = "c"\nattack = "idle"\n[quick]', "case.0.attack: should be"),
         ("[quick]", "[quick]\nrepeats = 0", "quick.repeats: should be greater than 0"),
         ("[load]", "[load", "not valid TOML"),
     ],

@@ -25,6 +25,11 @@ A table of all servers at a level, by falling rate, with the options ``case=`` a
     <!-- table: MACHINE/WORKLOAD LEVEL FIGURE,FIGURE -->
     <!-- /table -->
 
+A figure of each server's first deployment in every case::
+
+    <!-- cases: MACHINE/WORKLOAD LEVEL FIGURE -->
+    <!-- /cases -->
+
 A summary: each server's first deployment, its lines of code, and a figure of several workloads,
 with two significant digits. ``root=..`` is where the servers are, from the text's folder::
 
@@ -70,6 +75,23 @@ def _table(words: str) -> str:
         rows = [row_of(result, name, level, case) for name in options["servers"].split(",")]
     lines = [[row.target, *(_with_interval(result, row, name) for name in figures)] for row in rows]
     return table(["Server", *map(_title, figures)], lines, numbers=True)
+
+
+def _cases(words: str) -> str:
+    (result, level, figure), _ = words_of(words, 3, set(), "")
+    names = [case.name for case in published(result).workload.case]
+    rows = [{row.target: row for row in rows_at(result, level, name)} for name in names]
+    lines = []
+    for server in find_servers().values():
+        target = f"{server.name}/{server.manifest.deployment[0].name}"
+        if any(target in at for at in rows):
+            cells = [
+                _rounded(value_of(result, at[target], figure)) if target in at else ""
+                for at in rows
+            ]
+            lines.append([link(server), *cells])
+    unit = FIGURES[known(figure)].unit
+    return table(["Server", *(f"{name}, {unit}" for name in names)], lines, numbers=True)
 
 
 def _summary(words: str) -> str:
@@ -118,6 +140,7 @@ KINDS: Mapping[str, Callable[[str], str]] = {
     "figure": _figure,
     "claims": claims_table,
     "table": _table,
+    "cases": _cases,
     "summary": _summary,
     "deployments": deployments_table,
     "servers": servers_table,

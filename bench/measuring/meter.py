@@ -47,8 +47,8 @@ class Usage:
 class Meter:
     """Counts from its creation on."""
 
-    def __init__(self, server: Tree, databases: Tree, upstream: Tree) -> None:
-        self._trees = (server, databases, upstream)
+    def __init__(self, server: Tree, databases: Tree, upstream: Tree, attackers: Tree) -> None:
+        self._trees = (server, databases, upstream, attackers)
         self._cpu = [one.cpu() for one in self._trees]
         self._before = _now()
         self._own = time.process_time()
@@ -58,11 +58,11 @@ class Meter:
         before, after = self._before, _now()
         elapsed, busy = after.clock - before.clock, after.busy - before.busy
         program, share = time.process_time() - self._own, result.share
-        server, database, upstream = (
+        server, database, upstream, attackers = (
             (tree.cpu() - used) * share if tree.roots else None
             for tree, used in zip(self._trees, self._cpu, strict=True)
         )
-        known = sum(one or 0 for one in (server, database, upstream))
+        known = sum(one or 0 for one in (server, database, upstream, attackers))
         known += (result.cpu - result.workers_cpu + program) * share
         # What this program does between and after the loads is no part of them.
         loaded = sum(step.seconds for step in result.steps) or result.seconds
@@ -71,7 +71,7 @@ class Meter:
                 server=server,
                 database=database,
                 upstream=upstream,
-                generator=result.cpu * share,
+                generator=result.cpu * share + (attackers or 0),
                 observer=result.observer * min(loaded / elapsed, 1),
                 other=max(busy * share - known, 0.0),
             ),

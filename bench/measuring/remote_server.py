@@ -42,6 +42,8 @@ def require_one(
     if len(targets) > 1:
         names = ", ".join(target.name for target in targets)
         raise UsageError(f"--target is one server: give the NAME/DEPLOYMENT that it is ({names})")
+    if workload.is_attacked:
+        raise UsageError("only servers that this task starts are attacked: leave out --target")
     if len(workload.case) > 1:
         raise UsageError("--target has settings of its own: give them with --case 'WORKERS=2'")
     if workload.images and workload.images.endpoint == "/files":

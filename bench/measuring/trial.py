@@ -10,6 +10,7 @@ from typing import IO
 import psutil
 
 from bench.generators import GeneratorError, LoadResult, LoadSpec, Workers, generate
+from bench.generators.attackers import attacking, files_to_attack
 from bench.generators.workers import own_address
 from bench.measuring.cores import Cores, confined, pinned
 from bench.measuring.gates import warnings
@@ -87,7 +88,7 @@ class _Trial:
         settings: dict[str, str] = {
             "HOST": "0.0.0.0" if self.context.workers else "127.0.0.1",  # noqa: S104
             "PORT": str(port),
-            "FILES_DIR": str(self.context.files),
+            "FILES_DIR": str(self._files()),
         }
         settings |= self.context.services.environment()
         settings |= settings_of(self.trial.target, self.trial.case)
@@ -231,12 +232,29 @@ class _Trial:
 
     def _load(self, server: Server, tree: Tree, sampler: Sampler) -> tuple[LoadResult, Usage, Peak]:
         peak = Peak(tree)
-        with peak.watched(), sampler.sampling(self.workload.samples):
-            meter = Meter(tree, self.audit.databases, self.audit.upstream)
+        with (
+            self._attacked(server) as attackers,
+            peak.watched(),
+            sampler.sampling(self.workload.samples),
+        ):
+            meter = Meter(tree, self.audit.databases, self.audit.upstream, attackers)
             result = self._generate(server, self._spec(server))
             usage = meter.usage(result)
         peak.look()
         return result, usage, peak
+
+    @contextmanager
+    def _attacked(self, server: Server) -> Iterator[Tree]:
+        """Attack the server inside the block, if the case says so."""
+        try:
+            with attacking(self.trial.case.attack, server.port, self.folder) as attackers:
+                yield Tree(*attackers)
+        except GeneratorError as error:
+            raise TransientError(str(error)) from error
+
+    def _files(self) -> Path:
+        """The files that the server serves."""
+        return files_to_attack(self.folder) if self.trial.case.attack else self.context.files
 
     def _sequences(self) -> int:
         """How many times the paths are requested side by side, at the most."""

@@ -46,12 +46,6 @@ class Histogram:
         """The mean in seconds; 0 if nothing was counted."""
         return float(self._counts.get_mean_value()) / 1e6 if len(self) else 0.0
 
-    def within(self, milliseconds: float) -> int:
-        """How many response times are not longer, to three digits."""
-        counted = self._counts.get_recorded_iterator()
-        steps = ((one.value_iterated_to, one.count_added_in_this_iter_step) for one in counted)
-        return sum(count for microseconds, count in steps if microseconds <= milliseconds * 1001)
-
     def merge(self, encoded: str) -> None:
         """Add what an encoded histogram has counted."""
         self._counts.add(HdrHistogram.decode(encoded))

@@ -16,6 +16,7 @@ WORKLOADS = ROOT / "bench" / "workloads"
 Setting = Annotated[str, Field(pattern=r"^[1-9][0-9]*$")]
 SettingName = Literal["WORKERS", "THREADS", "MONGODB_POOL_SIZE", "DATABASE_POOL_SIZE"]
 Settings = dict[SettingName, Setting]
+Attack = Literal["slow senders", "slow readers", "idle connections", "malformed requests"]
 
 
 class Images(BaseModel, extra="forbid", frozen=True):
@@ -26,10 +27,11 @@ class Images(BaseModel, extra="forbid", frozen=True):
 
 
 class Case(BaseModel, extra="forbid", frozen=True):
-    """Settings for every server; each case is measured in full."""
+    """Settings for every server, and who attacks it; each case is measured in full."""
 
     name: Text
     settings: Settings = {}
+    attack: Attack | None = None
 
 
 class Changes(BaseModel, extra="forbid", frozen=True):
@@ -74,6 +76,8 @@ class Workload(BaseModel, extra="forbid", frozen=True):
         names = [case.name for case in self.case]
         if len(set(names)) < len(names):
             raise ValueError("two cases have the same name")
+        if self.is_attacked and "files" in self.parts:
+            raise ValueError("attackers ask for a file of their own: give paths without files")
         return self
 
     @property
@@ -83,6 +87,11 @@ class Workload(BaseModel, extra="forbid", frozen=True):
             return set()
         paths = [self.images.endpoint] if self.images else self.paths
         return {part_of(path) for path in paths}
+
+    @property
+    def is_attacked(self) -> bool:
+        """Whether servers are attacked in some of its cases."""
+        return any(case.attack for case in self.case)
 
     @property
     def is_refused(self) -> bool:
