@@ -21,6 +21,7 @@ from bench.report.overview import tables_of
 from bench.report.picture import overview_svg
 from bench.report.rendering import overview_page
 from bench.report.section import sections_of
+from bench.workloads.workload import Case
 from harness.errors import UsageError
 from harness.paths import ROOT
 from tests.runs import MACHINE, SERVERS, a_run
@@ -159,6 +160,17 @@ def test_a_workload_of_some_servers_has_no_column() -> None:
     assert [column.section.name for column in table.others] == ["published"]
     (alone,) = tables_of(sections_of([published]))
     assert [column.section.name for column in alone.columns] == ["published"]
+
+
+def test_attacks_have_no_column() -> None:
+    attacked, general = short("attacked"), short("general")
+    case = Case(name="beside others", attack="idle connections")
+    attacked.workload = attacked.workload.model_copy(
+        update={"servers": ["all"], "case": [*attacked.workload.case, case]}
+    )
+    general.workload = general.workload.model_copy(update={"servers": ["all"]})
+    (table,) = tables_of(sections_of([attacked, general]))
+    assert [column.section.name for column in table.columns] == ["general"]
 
 
 def test_the_machine_that_measured_workloads_of_all_servers_last_comes_first() -> None:

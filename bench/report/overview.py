@@ -92,7 +92,7 @@ class Table:
 
     heading: str
     columns: list[Column]
-    # Workloads of some servers, which have no column beside those of all servers
+    # Workloads of some servers, or of attacks, which have no column beside those of all servers
     others: list[Column]
 
     @cached_property

@@ -31,8 +31,8 @@ class Section:
 
     @property
     def is_of_all(self) -> bool:
-        """Whether its workload is for all servers, not for those of a published run."""
-        return self.run.workload.servers == ["all"]
+        """Whether its workload compares all servers: not those of a published run, nor attacks."""
+        return self.run.workload.servers == ["all"] and not self.run.workload.is_attacked
 
     @property
     def level(self) -> float:
