@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from bench.generators.connections import Connections, connections
 from bench.generators.h2load_log import Log
 from bench.generators.h2load_result import FinishedLoad, Totals
-from bench.generators.interface import LoadResult, LoadSpec
+from bench.generators.interface import MOST_CLIENTS, LoadResult, LoadSpec
 from bench.generators.program import run
 from bench.generators.schedule import at_once, follow, reschedule
 from bench.records.measurement import Errors
@@ -175,7 +175,7 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
     count, period = _opening(spec.level)
     clients, schedule = requests, []
     if spec.keep_alive:
-        clients = min(math.ceil(spec.level), requests, spec.clients)
+        clients = min(math.ceil(spec.level), requests, MOST_CLIENTS)
         schedule = ["--rps", f"{spec.level / clients:.6f}"]
     command = _command(
         spec,

@@ -13,6 +13,7 @@ from bench.workloads.load import Load
 from harness.errors import TaskError
 
 WINDOWS = 4  # Windows per second, in which good responses are counted
+MOST_CLIENTS = 400  # The most connections of a constant rate
 
 
 class GeneratorError(TaskError):
@@ -36,7 +37,6 @@ class LoadSpec:
     sizes: Sequence[int] = ()
     seed: int = 1  # Of the random order
     keep_alive: bool = True  # Whether a connection carries more than one request
-    clients: int = 400  # The most connections of a constant rate
 
     @property
     def duration(self) -> float | None:

@@ -11,6 +11,7 @@ import psutil
 
 from bench.generators import GeneratorError, LoadResult, LoadSpec, Workers, generate
 from bench.generators.attackers import attacking, files_to_attack
+from bench.generators.interface import MOST_CLIENTS
 from bench.generators.workers import own_address
 from bench.measuring.cores import Cores, confined, pinned
 from bench.measuring.gates import warnings
@@ -265,7 +266,7 @@ class _Trial:
             case "connection rate":
                 return round(level * (load.duration_of(level) or 0))
             case _:
-                return LoadSpec.clients * (len(workers.hosts) if workers else 1)
+                return MOST_CLIENTS * (len(workers.hosts) if workers else 1)
 
 
 def _tree_of(server: Server) -> Tree:
