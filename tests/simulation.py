@@ -22,10 +22,11 @@ from bench.analysis.blocks import Table
 from bench.analysis.estimates import ERROR
 from bench.analysis.figures import FIGURES, measured_by_table, values_by_server
 from harness.paths import ROOT
-from upkeep.reference import REFERENCE, published
+from upkeep.reference import published
 
 Array = NDArray[np.float64]
 
+MACHINE = "intel-xeon-2-cores"
 WORKLOADS = ("text", "json", "mongo-small", "mongo-big", "agents", "files", "gridfs")
 NOISE = ("rate", "cpu", "p99")
 DESIGNS = ((33, 10), (7, 10), (3, 10))
@@ -44,7 +45,7 @@ def residuals(figure: str) -> list[Array]:
     """Of each published server, over all workloads; without those that something else holds."""
     found: dict[str, list[Array]] = {}
     for workload in WORKLOADS:
-        run = published(f"{next(REFERENCE.iterdir()).name}/{workload}")
+        run = published(f"{MACHINE}/{workload}")
         for measured in measured_by_table(run).values():
             values = values_by_server(measured, FIGURES[figure])
             most = max(len(of) for of in values.values())

@@ -29,14 +29,15 @@ def name_of(machine: Machine) -> str:
 def pack(run: Run) -> bytes:
     """A result as compressed JSON; the same result always gives the same bytes.
 
-    Histograms take most room: the first repeat of a server, case and level gets the sum of all.
+    Histograms take most room: the first repeat of a server, case and level gets the sum of all, to
+    two significant digits. They only draw curves: the percentiles beside them are as measured.
     """
     run = run.model_copy(deep=True)
     for repeats in (one for table in measured_by_table(run).values() for one in table.values()):
         whole = merged(one.histogram for one in repeats)
         for one in repeats:
             one.output = one.output.replace(one.histogram, "")
-            one.histogram = whole.encoded() if one is repeats[0] and len(whole) else ""
+            one.histogram = whole.rounded().encoded() if one is repeats[0] and len(whole) else ""
     return gzip.compress(run.model_dump_json(indent=1).encode(), compresslevel=9, mtime=0)
 
 
