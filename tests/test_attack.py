@@ -98,7 +98,7 @@ def test_idle_connections_starve_who_serves_one_at_a_time(
     tmp_path: Path, server: Callable[[], Iterator[int]], bears_it: bool
 ) -> None:
     prepare()
-    load = {"level": 20.0, "duration": 2.0, "timeout": 2.0, "keep_alive": bears_it}
+    load = {"level": 20.0, "duration": 2.0, "timeout": 5.0, "keep_alive": bears_it}
     with server() as port:  # type: ignore[attr-defined]
         for kind in (None, "idle connections"):
             with attacking(kind, port, tmp_path):

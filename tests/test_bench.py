@@ -184,6 +184,7 @@ def test_refusals_are_measured_where_they_are_right(
         assert made.failures[-1].disqualifies
 
 
+@pytest.mark.alone
 def test_a_server_is_attacked_where_a_case_says_so(
     wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

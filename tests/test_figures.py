@@ -192,6 +192,19 @@ def test_a_summary_is_filled_in(page: Path) -> None:
     assert len(lines) == 4 + len(find_servers())
 
 
+def test_a_figure_in_every_case_is_filled_in(page: Path) -> None:
+    """Of the default deployments; of tornado, nothing was measured with two workers at 10."""
+    page.write_text("<!-- cases: box/text 10 cpu -->\n<!-- /cases -->\n")
+    update(page)
+    assert page.read_text().splitlines()[1:-1] == [
+        "| Server | 1 worker, µs/request | 2 workers, µs/request |",
+        "| --- | ---: | ---: |",
+        "| [express](../node/express) | 230 | 120 |",
+        "| [flask](../python/flask) | 1,000 | 520 |",
+        "| [tornado](../python/tornado) | 460 |  |",
+    ]
+
+
 def test_recorded_answers_are_filled_in(page: Path) -> None:
     page.write_text('<!-- answers: two-hosts="Two hosts" -->\n<!-- /answers -->\n')
     update(page)
