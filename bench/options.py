@@ -39,9 +39,9 @@ def _case(text: str, known: Sequence[Case]) -> Case:
         return own
     settings = dict(part.split("=", 1) for part in text.split() if "=" in part)
     if len(settings) != len(text.split()):
-        names = [f"{one.name!r}" for one in known]
+        names = listed(f"{one.name!r}" for one in known)
         raise UsageError(
-            f"--case: {text!r} is none of {listed(names)}, nor like 'WORKERS=4 THREADS=50'"
+            f"--case: {text!r} is not a case ({names}), nor settings such as 'WORKERS=4 THREADS=50'"
         )
     try:
         return Case.model_validate({"name": text, "settings": settings})

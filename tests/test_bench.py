@@ -342,7 +342,10 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
         (("mongo-small", "nginx"), "none of these servers can run the workload"),
         (("text", "--levels", "many", "tornado"), "--levels: 'many' is not a list of numbers"),
         (("text", "--repeats", "0", "tornado"), "--repeats"),
-        (("text", "--case", "WORKERS", "tornado"), "--case: 'WORKERS' is none of '1 worker', nor"),
+        (
+            ("text", "--case", "WORKERS", "tornado"),
+            "'WORKERS' is not a case ('1 worker'), nor settings",
+        ),
         (("text", "--case", "WORKERS=x", "tornado"), "--case: settings.WORKERS"),
         (("--cpus", "load=x", "text", "tornado"), "--cpus: 'x' is not a list of cores"),
         (("--resume", "last", "--levels", "3"), "a run is resumed with its own numbers"),

@@ -174,7 +174,7 @@ def test_the_whole_machine_is_metered(monkeypatch: pytest.MonkeyPatch, tmp_path:
     stalls = tmp_path / "cpu"
     monkeypatch.setattr("bench.measuring.meter._STALLS", stalls)
     stalls.write_text("some avg10=1.00 avg60=1.00 avg300=1.00 total=1000000\n")
-    meter = Meter(*[Tree()] * 4)
+    meter = Meter(Tree(), Tree(), Tree(), Tree())
     stalls.write_text("some avg10=1.00 avg60=1.00 avg300=1.00 total=3500000\nfull total=9\n")
     usage = meter.usage(loaded())
     assert usage.machine == 8

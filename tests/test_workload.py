@@ -72,6 +72,13 @@ duration = 1
         ("duration = 1", "duration = 1\nrate = 3", "load.rate: is not a known field"),
         ("[quick]", '[[case]]\nname = "c"\nsettings = {PORT = "1"}\n[quick]', "case.0.settings"),
         ("[quick]", '[[case]]\nname = "c"\nattack = "idle"\n[quick]', "case.0.attack: should be"),
+        (
+            *(
+                'paths = ["/index"]',
+                'paths = ["/files/a"]\ncase = [{name="c", attack="slow readers"}]',
+            ),
+            "give paths without files",
+        ),
         ("[quick]", "[quick]\nrepeats = 0", "quick.repeats: should be greater than 0"),
         ("[load]", "[load", "not valid TOML"),
     ],

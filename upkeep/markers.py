@@ -40,13 +40,13 @@ with two significant digits. ``root=..`` is where the servers are, from the text
 workloads which were measured twice.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from bench.analysis.estimates import ERROR
 from bench.analysis.figures import FIGURES, Row
 from bench.analysis.words import figure_text, interval_text, number
 from harness.errors import UsageError
-from harness.servers.catalog import find_servers
+from harness.servers.catalog import Server, find_servers
 from harness.servers.source import count_lines
 from upkeep.claims import claims_table
 from upkeep.lookup import OTHER, known, ratio_words, relative, row_of, rows_at, value_of, words_of
@@ -82,8 +82,7 @@ def _cases(words: str) -> str:
     names = [case.name for case in published(result).workload.case]
     rows = [{row.target: row for row in rows_at(result, level, name)} for name in names]
     lines = []
-    for server in find_servers().values():
-        target = f"{server.name}/{server.manifest.deployment[0].name}"
+    for server, target in _defaults():
         if any(target in at for at in rows):
             cells = [
                 _rounded(value_of(result, at[target], figure)) if target in at else ""
@@ -108,14 +107,19 @@ def _summary(words: str) -> str:
         path = published(name).workload.paths[0].partition("?")[0]
         heads.append(f"{title} of `{path}`, {FIGURES[figure].unit}")
     lines = []
-    for server in find_servers().values():
-        target = f"{server.name}/{server.manifest.deployment[0].name}"
+    for server, target in _defaults():
         figures = [
             _rounded(value_of(name, rows[target], figure)) if target in rows else ""
             for name, rows in measured
         ]
         lines.append([link(server, root), str(count_lines(server)), *figures])
     return table(heads, lines, numbers=True)
+
+
+def _defaults() -> Iterator[tuple[Server, str]]:
+    """Each server, with the name of its first deployment."""
+    for server in find_servers().values():
+        yield server, f"{server.name}/{server.manifest.deployment[0].name}"
 
 
 def _title(name: str) -> str:

@@ -20,7 +20,7 @@ from bench.workloads.workload import Attack
 from harness.paths import ROOT
 from harness.system.processes import ending, spawn, stop, wait_until
 
-HOST = "127.0.0.1"
+_HOST = "127.0.0.1"
 _ARRIVAL = 2.0  # Seconds in which they connect, before the load begins
 _START = 30.0  # Seconds until then, at the most
 _BREAK = 0.05  # Seconds until one that was refused or cut off comes again
@@ -73,7 +73,8 @@ ATTACKS: dict[Attack, tuple[int, Callable[[socket.socket], Awaitable[None]]]] = 
 def attacking(kind: Attack | None, port: int, folder: Path) -> Iterator[list[psutil.Process]]:
     """Attack a server of this machine inside the block; yields the processes that do.
 
-    ``folder`` is for their log. Raises :class:`GeneratorError` if they end before the block does.
+    ``folder`` is for their log. Raises :class:`GeneratorError` if they do not come, or end before
+    the block does.
     """
     if kind is None:
         yield []
@@ -87,8 +88,12 @@ def attacking(kind: Attack | None, port: int, folder: Path) -> Iterator[list[psu
             output=output,
         )
         try:
-            wait_until(lambda: log.stat().st_size > 0 or process.poll() is not None, timeout=_START)
+            come = wait_until(
+                lambda: log.stat().st_size > 0 or process.poll() is not None, timeout=_START
+            )
             _require_running(process, log)
+            if not come:
+                raise GeneratorError(f"attackers did not come within {_START:.0f} s")
             yield [psutil.Process(process.pid)]
             _require_running(process, log)
         finally:
@@ -123,7 +128,7 @@ async def _come_again(behave: Callable[[socket.socket], Awaitable[None]], port: 
         with suppress(OSError), socket.socket() as client:
             client.setblocking(False)
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            await asyncio.get_running_loop().sock_connect(client, (HOST, port))
+            await asyncio.get_running_loop().sock_connect(client, (_HOST, port))
             await behave(client)
         await asyncio.sleep(_BREAK)
 
