@@ -12,7 +12,7 @@ from werkzeug.exceptions import BadGateway, GatewayTimeout
 
 from app.databases import AGENTS, mongodb, postgresql
 
-CALLS = 500  # of the upstream at once: those of 50 requests, of ten calls each
+CALLS = 10_000  # of the upstream at once: calls never queue
 
 bp = Blueprint("views", __name__)
 executor = ThreadPoolExecutor(CALLS)
