@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import geometric_mean
@@ -49,3 +50,17 @@ def test_the_summary_is_that_of_the_raw_results(text: str) -> None:
         shown[target, workload] = float(value.replace(",", "")) if value else None
     assert len(found) >= 40
     assert found == shown
+
+
+@pytest.mark.quick
+def test_the_summary_of_claims_counts_its_tables() -> None:
+    told, within, shown = Counter[str](), Counter[str](), {}
+    for line in (ROOT / "docs" / "claims.md").read_text(encoding="utf-8").splitlines():
+        match [cell.strip(" *") for cell in line.split("|")[1:-1]]:
+            case [direction, claims, size, _] if claims.isdigit():
+                shown[direction] = int(claims), int(size or 0)
+            case [_, _, _, _, comparable, direction, size] if comparable.startswith(("yes", "no:")):
+                told[direction or "not comparable"] += 1
+                within[direction or "not comparable"] += size == "within"
+    assert told.total() >= 80
+    assert {one: (told[one], within[one]) for one in told} == shown
