@@ -122,6 +122,7 @@ def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
     extra = _README_NEEDS.get(server.manifest.language, ())
     require(map(toolchain, [*server.manifest.needs, *extra]))
     shell = {name: value for name, value in environment().items() if name not in settings} | BRIEF
+    shell["MYPY_CACHE_DIR"] = str(folder.parent / "mypy")  # most of it is the same for all servers
     if server.name != REAL_PIP:
         tools = folder / "tools"
         tools.mkdir()

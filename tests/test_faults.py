@@ -131,7 +131,7 @@ def test_every_fault_is_claimed(proofs: list[Proof]) -> None:
         ("denied", "databases", "test_connections_come_from_a_pool"),
         ("denied", "notes", "test_a_body_in_every_framing"),
         ("denied", "process", "test_workers"),
-        ("unsupervised", "process", "test_a_killed_worker"),
+        ("unsupervised", "process", "test_workers"),
     ],
 )
 def test_a_manifest_that_denies_a_feature_is_caught(

@@ -56,12 +56,22 @@ CONFIGURATION = {
 }
 """How this machine reaches its package registries, and where an image's build looks for that."""
 
-# By language, where a build stage, of which nothing but its result is kept, finds what is compiled
+# By language, where a build stage, of which nothing but its result is kept, finds what is fetched
+# and compiled
 CACHES = {
     "go": {
         Path.home() / ".cache" / "go-build": "/root/.cache/go-build",
         Path.home() / "go" / "pkg" / "mod": "/root/go/pkg/mod",
-    }
+    },
+    "java": {
+        Path.home() / ".m2" / "repository": "/root/.m2/repository",
+        Path.home() / ".m2" / "wrapper": "/root/.m2/wrapper",
+    },
+    "scala": {
+        Path.home() / ".cache" / "coursier": "/root/.cache/coursier",
+        Path.home() / ".m2" / "repository": "/root/.m2/repository",
+        Path.home() / ".sbt": "/root/.sbt",
+    },
 }
 
 ENVIRONMENT = {"BUILDAH_ISOLATION": "chroot", "BUILDAH_FORMAT": "docker"}

@@ -102,37 +102,23 @@ def test_stopping(controlled: Controlled, number: signal.Signals) -> None:
 
 
 @catches("workers-ignored", "workers-claimed-none")
-def test_workers(controlled: Controlled) -> None:
-    """Both ways: WORKERS=2 starts two serving processes, or one if the manifest says so."""
-    with _two_workers(controlled) as server:
-
-        def count() -> int:
-            return len(_workers(server.processes()))
-
-        wait_until(lambda: count() >= 2, timeout=5 if server.deployment.workers else 0)
-        workers = count()
-        if server.deployment.workers:
-            assert workers >= 2, f"WORKERS=2 starts {workers} worker process"
-        else:
-            assert workers == 1, f"workers = false, but WORKERS=2 starts {workers} worker processes"
-
-
-def _workers(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """The serving processes: those without children."""
-    return [process for process in processes if not process.children()]
-
-
 @catches("workers-unsupervised", "supervision-claimed-none")
-def test_a_killed_worker(controlled: Controlled) -> None:
-    """Both ways: it is replaced exactly if the manifest says that it is supervised."""
+def test_workers(controlled: Controlled) -> None:
+    """Both ways: WORKERS=2 starts two serving processes, or one if the manifest says so.
+
+    One that is killed is replaced exactly if the manifest says that they are supervised.
+    """
     deployment, supervised = controlled.deployment, controlled.deployment.supervised
-    if not deployment.workers:  # which test_workers proves
-        assert not supervised, "supervised = true, but workers = false"
-        pytest.skip("a single process")
     with _two_workers(controlled) as server:
-        before = server.processes()
-        known = {process.pid for process in before}
-        _workers(before)[-1].kill()
+        wait_until(lambda: len(_workers(server)) >= 2, timeout=5 if deployment.workers else 0)
+        workers = _workers(server)
+        if not deployment.workers:
+            assert len(workers) == 1, f"workers = false, but WORKERS=2 starts {len(workers)}"
+            assert not supervised, "supervised = true, but workers = false"
+            return
+        assert len(workers) >= 2, f"WORKERS=2 starts {len(workers)} worker process"
+        known = server.pids()
+        workers[-1].kill()
 
         def replaced() -> bool:
             return bool(server.pids() - known)
@@ -142,6 +128,11 @@ def test_a_killed_worker(controlled: Controlled) -> None:
             f"a killed worker is {'' if was_replaced else 'not '}replaced; "
             f"the manifest says supervised = {str(supervised).lower()}"
         )
+
+
+def _workers(server: Controlled) -> list[psutil.Process]:
+    """The serving processes: those without children."""
+    return [process for process in server.processes() if not process.children()]
 
 
 @catches("closes-always", "keep-alive-claimed-none")
