@@ -9,6 +9,7 @@ import pytest
 
 from bench.analysis.estimates import Difference
 from bench.analysis.words import figure_text
+from bench.records.warning import Warning
 from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.servers.catalog import find_servers
@@ -97,6 +98,18 @@ def test_a_claim_has_three_answers(page: Path) -> None:
         "yes | **does not hold** | outside |",
         "| Express is ahead of Tornado | 3.00 | 1.98 |  | no: overload, not speed |  |  |",
     ]
+
+
+def test_a_server_without_a_rank_is_not_compared(page: Path) -> None:
+    run = a_run()
+    one = next(each for each in run.measurements if each.target == "express/express")
+    one.warnings = [Warning(kind="absent-load", values={"share": 0.8})]
+    (page.parent / "reference/box/text.json.gz").write_bytes(pack(run))
+    words = f"{one.target} {one.level:g} rate more per=tornado/tornado"
+    claim = f"<!-- claims: box/text case='{one.case}'\nIt is ahead | 1.00 | {words}\n-->\n"
+    page.write_text(f"{claim}<!-- /claims -->\n")
+    update(page)
+    assert "| no: not ranked |" in page.read_text()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from functools import cached_property
 from bench.analysis.estimates import ERROR, Difference
 from bench.analysis.words import ratio_text
 from harness.errors import UsageError
-from upkeep.lookup import OTHER, difference, ratio_words, relative, words_of
+from upkeep.lookup import OTHER, difference, ratio_words, relative, rows_compared, words_of
 from upkeep.recorded import table
 
 # How a claim says that a figure is, beside another
@@ -77,7 +77,9 @@ def _claim(line: str, result: str, options: str) -> _Claim:
     if "per" not in named or len(ways) != 1:
         raise UsageError(f"{line}: one of {', '.join(_WAYS)} is needed, and per=SERVER")
     cpu = None if given[3] == "cpu" else difference([*given[:3], "cpu"], named)
-    return _Claim(text, then, ways[0], named.get("unlike"), relative(given, named), cpu)
+    ranked = not any(row.unranked for row in rows_compared(given, named))
+    unlike = named.get("unlike") or (None if ranked else "not ranked")
+    return _Claim(text, then, ways[0], unlike, relative(given, named), cpu)
 
 
 def _told(chances: Sequence[float]) -> list[bool]:

@@ -67,6 +67,15 @@ def value_of(result: str, row: Row, figure: str) -> float | None:
     raise UsageError(f"{result} has no {figure}")
 
 
+def rows_compared(given: Sequence[str], options: Mapping[str, str]) -> tuple[Row, Row]:
+    """The row of a figure, and that of ``per=``."""
+    result, server, level = given[:3]
+    base, case = options.get("per-result", result), options.get("case")
+    other_level, other_case = options.get("per-level", level), options.get("per-case", case)
+    row = row_of(result, server, level, case)
+    return row, row_of(base, options["per"], other_level, other_case)
+
+
 def relative(given: Sequence[str], options: Mapping[str, str]) -> Difference:
     """A figure's ratio to that of ``per=``."""
     found = difference(given, options)
@@ -77,13 +86,10 @@ def relative(given: Sequence[str], options: Mapping[str, str]) -> Difference:
 
 def difference(given: Sequence[str], options: Mapping[str, str]) -> Difference | None:
     """The logarithm of a figure's ratio; None if one is unknown, or was measured only once."""
-    result, server, level, figure = given
-    base = options.get("per-result", result)
+    result, figure, base = given[0], given[3], options.get("per-result", given[0])
     if published(base).place != published(result).place:
         raise UsageError(f"{result} and {base} are of different machines, and cannot be compared")
-    row = row_of(result, server, level, options.get("case"))
-    case = options.get("per-case", options.get("case"))
-    other = row_of(base, options["per"], options.get("per-level", level), case)
+    row, other = rows_compared(given, options)
     if figure not in row.estimates or figure not in other.estimates:
         return None
     if base != result:

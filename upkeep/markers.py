@@ -11,9 +11,9 @@ to another server, with a 95% interval of its own (``plain`` leaves that out), a
 
 Published claims of a run: that a server's figure is ``more`` or ``less`` than another's, or the
 ``same`` but for 10%. They stand with their ratio as published, the ratio here, and three answers:
-whether both can be compared (``unlike="the reason"`` says why not), whether the direction is that
-of the claim, and whether the published ratio is within the interval. Options of the first line
-are those of all lines::
+whether both can be compared (not if one has no rank, or ``unlike="the reason"`` says why not),
+whether the direction is that of the claim, and whether the published ratio is within the interval.
+Options of the first line are those of all lines::
 
     <!-- claims: MACHINE/WORKLOAD case="2 workers"
     The claim in words | PUBLISHED RATIO | SERVER LEVEL FIGURE more per=SERVER
