@@ -36,15 +36,21 @@ with two significant digits. ``root=..`` is where the servers are, from the text
     <!-- summary: MACHINE FIGURE WORKLOAD:LEVEL WORKLOAD:LEVEL root=.. -->
     <!-- /summary -->
 
+How many measurements of some workloads have a warning that spoils them, or one of a kind::
+
+    <!-- spoiled: MACHINE kind=KIND WORKLOAD WORKLOAD -->12 of 34<!-- /spoiled -->
+
 :mod:`upkeep.recorded` has the tables of recorded behaviours, :mod:`upkeep.reproduced` that of
 workloads which were measured twice.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 
+from bench.analysis.caveats import spoiling
 from bench.analysis.estimates import ERROR
 from bench.analysis.figures import FIGURES, Row
 from bench.analysis.words import figure_text, interval_text, number
+from bench.records.warning import SPOILING
 from harness.errors import UsageError
 from harness.servers.catalog import Server, find_servers
 from harness.servers.source import count_lines
@@ -116,6 +122,15 @@ def _summary(words: str) -> str:
     return table(heads, lines, numbers=True)
 
 
+def _spoiled(words: str) -> str:
+    machine, *names = words.split()
+    kind = names.pop(0).removeprefix("kind=") if names and names[0][:5] == "kind=" else None
+    if kind not in (None, *SPOILING):
+        raise UsageError(f"no kind {kind!r} of warning spoils figures, only {', '.join(SPOILING)}")
+    found = [one for name in names for one in spoiling(published(f"{machine}/{name}"))]
+    return f"{sum(kind in one if kind else bool(one) for one in found):,} of {len(found):,}"
+
+
 def _defaults() -> Iterator[tuple[Server, str]]:
     """Each server, with the name of its first deployment."""
     for server in find_servers().values():
@@ -146,6 +161,7 @@ KINDS: Mapping[str, Callable[[str], str]] = {
     "table": _table,
     "cases": _cases,
     "summary": _summary,
+    "spoiled": _spoiled,
     "deployments": deployments_table,
     "servers": servers_table,
     "answers": answers_table,

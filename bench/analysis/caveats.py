@@ -36,16 +36,21 @@ def _missing(run: Run) -> list[str]:
 
 def _spoiled(run: Run) -> list[str]:
     """How many measurements have a warning that spoils them, and which."""
-    found = [
-        {one.kind for one in measured.warnings if one.severity == "spoils"}
-        for measured in run.measurements
-    ]
+    found = spoiling(run)
     spoiled, kinds = sum(map(bool, found)), Counter(kind for own in found for kind in own)
     if not spoiled:
         return []
     each = listed(f"{kind} ({count})" for kind, count in kinds.most_common())
     verb = "is" if spoiled == 1 else "are"
     return [f"{spoiled} of {_of(len(found), 'measurement')} {verb} spoiled: {each}"]
+
+
+def spoiling(run: Run) -> list[set[str]]:
+    """For each measurement, the kinds of the warnings that spoil it."""
+    return [
+        {one.kind for one in measured.warnings if one.severity == "spoils"}
+        for measured in run.measurements
+    ]
 
 
 def _elsewhere(run: Run) -> list[str]:
