@@ -173,17 +173,23 @@ def test_attacks_have_no_column() -> None:
     assert [column.section.name for column in table.columns] == ["general"]
 
 
-def test_the_machine_that_measured_workloads_of_all_servers_last_comes_first() -> None:
+def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() -> None:
     one, other = short("one"), [short(name, machine=ELSEWHERE) for name in ("two", "three")]
+    far = MACHINE.model_copy(update={"cpu": "an older CPU"})
+    old = [short(f"old-{at}", machine=far) for at in range(3)]
     rare = [short(f"rare-{at}") for at in range(3)]
-    for run in (one, *other):
+    for run in (one, *other, *old):
         run.workload = run.workload.model_copy(update={"servers": ["all"]})
     for run in rare:
         run.workload = run.workload.model_copy(update={"servers": ["express/express"]})
-    other[-1].started = "2999-01-01T00:00:00+00:00"
-    first, second = tables_of(sections_of([one, *rare, *other]))
+    for run in old:
+        for server in run.servers.values():
+            server.fingerprint = "of another contract"
+    one.started = "2999-01-01T00:00:00+00:00"
+    first, second, third = tables_of(sections_of([one, *rare, *old, *other]))
     assert [column.section.name for column in first.columns] == ["two", "three"]
     assert [column.section.name for column in second.columns] == ["one"]
+    assert len(third.columns) == 3
     drawn = overview_svg(first)
     assert ">The two workload<" in drawn
     assert ">The one workload<" not in drawn

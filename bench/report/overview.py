@@ -123,18 +123,26 @@ class Table:
 
 
 def tables_of(sections: Sequence[Section]) -> list[Table]:
-    """A table for each kind of machine; that with the newest run of all servers is first.
+    """A table for each kind of machine, figures of which are never compared.
 
-    Figures of different kinds of machines are never compared.
+    First comes that which measured most workloads of all servers under the newest contract, or,
+    of several, that which did so last.
     """
     found: dict[tuple[str, ...], list[Section]] = defaultdict(list)
     for section in sections:
         found[section.run.kind].append(section)
+    newest = max(sections, key=lambda one: (one.is_of_all, one.run.started))
 
-    def newest(own: Sequence[Section]) -> tuple[bool, str]:
-        return max((one.is_of_all, one.run.started) for one in own)
+    def weight(own: Sequence[Section]) -> tuple[int, str]:
+        general = [one for one in own if one.is_of_all and _contract(one) == _contract(newest)]
+        return len(general), max(one.run.started for one in general or own)
 
-    return [_table(own) for own in sorted(found.values(), key=newest, reverse=True)]
+    return [_table(own) for own in sorted(found.values(), key=weight, reverse=True)]
+
+
+def _contract(section: Section) -> str:
+    """The fingerprint that most servers of a run share; some serve only a part of the contract."""
+    return statistics.mode(server.fingerprint for server in section.run.servers.values())
 
 
 def _table(sections: Sequence[Section]) -> Table:
