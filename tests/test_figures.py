@@ -150,9 +150,14 @@ def test_spoiled_measurements_are_counted(page: Path, kind: str, text: str) -> N
     page.write_text(f"<!-- spoiled: box {kind} text\nshort -->?<!-- /spoiled -->\n")
     update(page)
     assert f"-->{text}<!--" in page.read_text()
-    page.write_text("<!-- spoiled: box kind=late text -->?<!-- /spoiled -->\n")
-    with pytest.raises(UsageError, match="no kind 'late' of warning spoils figures, only busy, "):
-        update(page)
+    for words, message in (
+        ("box kind=late text", "no kind 'late' of warning spoils figures, only busy, "),
+        ("box kind=busy", "box kind=busy: a machine and workloads are needed"),
+        ("", "a machine and workloads are needed"),
+    ):
+        page.write_text(f"<!-- spoiled: {words} -->?<!-- /spoiled -->\n")
+        with pytest.raises(UsageError, match=message):
+            update(page)
 
 
 def test_figures_of_two_machines_have_no_ratio(page: Path) -> None:

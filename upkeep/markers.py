@@ -123,8 +123,10 @@ def _summary(words: str) -> str:
 
 
 def _spoiled(words: str) -> str:
-    machine, *names = words.split()
+    machine, *names = words.split() or [""]
     kind = names.pop(0).removeprefix("kind=") if names and names[0][:5] == "kind=" else None
+    if not names:
+        raise UsageError(f"{words}: a machine and workloads are needed")
     if kind not in (None, *SPOILING):
         raise UsageError(f"no kind {kind!r} of warning spoils figures, only {', '.join(SPOILING)}")
     found = [one for name in names for one in spoiling(published(f"{machine}/{name}"))]
