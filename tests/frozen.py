@@ -1,4 +1,4 @@
-"""A server that stands still for the last second of every four: ``python -m tests.frozen PORT``."""
+"""A server that stands still for two of every three seconds: ``python -m tests.frozen PORT``."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ from harness.paths import ROOT
 from harness.system.ports import accepts
 from harness.system.processes import spawn, stop, wait_until
 
-PERIOD, FREEZE = 4.0, 1.0
+PERIOD, FREEZE = 3.0, 2.0
 _RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
 

@@ -47,12 +47,16 @@ def stalled(folder: Path) -> LoadResult:
 
 
 def test_a_stall_is_not_hidden(tmp_path: Path) -> None:
-    """A quarter of the requests are due during a freeze, and wait until its end."""
-    theory = pytest.approx({"p90": 600, "p95": 800, "p99": 960}, rel=0.03)
+    """Two thirds of the requests are due during a freeze, and wait until its end.
+
+    A connection has two of them; only the median shows that the second waits, too.
+    """
+    # With answers to all that waited, and a sleep that ends late on a busy machine: 5%
+    theory = pytest.approx({"p50": 500, "p75": 1250, "p90": 1700, "p99": 1970}, abs=100)
     for _ in range(5):
         result = stalled(tmp_path)
         assert result.latency
-        found = result.latency.model_dump(include={"p90", "p95", "p99"})
+        found = result.latency.model_dump(include={"p50", "p75", "p90", "p99"})
         if found == theory:
             break  # otherwise this machine was too busy to send them on time: try again
     assert found == theory
