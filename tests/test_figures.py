@@ -201,14 +201,16 @@ def test_the_text_of_a_figure(value: float | None, text: str) -> None:
 
 
 def test_a_table_is_filled_in(page: Path) -> None:
-    words = "box/text 200 rate,failed case='1 worker' servers=express/express,flask/gevent"
+    names = "express/express,flask/gevent,tornado/tornado"
+    words = f"box/text 200 rate,failed tied case='1 worker' servers={names}"
     page.write_text(f"# Title\n\n<!-- table: {words} -->\n<!-- /table -->\n")
     update(page)
-    assert page.read_text().splitlines()[3:7] == [
-        "| Server | Requests per second, requests/s | Failed requests, % |",
-        "| --- | ---: | ---: |",
-        "| express/express | 4,059 (4,011 to 4,109) | 0 [0 to 0] |",
-        "| flask/gevent | 2,040 (2,015 to 2,065) | 0 [0 to 0] |",
+    assert page.read_text().splitlines()[3:8] == [
+        "| Server | Requests per second, requests/s | Failed requests, % | Tied |",
+        "| --- | ---: | ---: | ---: |",
+        "| express/express | 4,059 (4,011 to 4,109) | 0 [0 to 0] |  |",
+        "| flask/gevent | 2,040 (2,015 to 2,065) | 0 [0 to 0] | A |",
+        "| tornado/tornado | 2,050 (2,025 to 2,075) | 0 [0 to 0] | A |",
     ]
     assert check(page, strict=True) == []
 

@@ -162,6 +162,17 @@ def test_a_workload_of_some_servers_has_no_column() -> None:
     assert [column.section.name for column in alone.columns] == ["published"]
 
 
+def test_a_run_of_few_servers_has_no_column() -> None:
+    few, general = short("few"), short("general")
+    for run in (few, general):
+        run.workload = run.workload.model_copy(update={"servers": ["all"]})
+    few.servers = {"express/express": few.servers["express/express"]}
+    few.measurements = [one for one in few.measurements if one.target in few.servers]
+    (table,) = tables_of(sections_of([few, general]))
+    assert [column.section.name for column in table.columns] == ["general"]
+    assert [column.section.name for column in table.others] == ["few"]
+
+
 def test_attacks_have_no_column() -> None:
     attacked, general = short("attacked"), short("general")
     case = Case(name="beside others", attack="idle connections")

@@ -20,9 +20,10 @@ Options of the first line are those of all lines::
     -->
     <!-- /claims -->
 
-A table of all servers at a level, by falling rate, with the options ``case=`` and ``servers=A,B``::
+A table of all servers at a level, by falling rate, with the options ``case=`` and ``servers=A,B``;
+``tied`` adds the letters of those that cannot be told apart by the figure that ranks::
 
-    <!-- table: MACHINE/WORKLOAD LEVEL FIGURE,FIGURE -->
+    <!-- table: MACHINE/WORKLOAD LEVEL FIGURE,FIGURE tied -->
     <!-- /table -->
 
 A figure of each server's first deployment in every case::
@@ -73,14 +74,18 @@ def _figure(words: str) -> str:
 
 
 def _table(words: str) -> str:
-    (result, level, names), options = words_of(words, 3, set(), "case servers")
+    (result, level, names), options = words_of(words, 3, {"tied"}, "case servers")
     figures = names.split(",")
     rows = rows_at(result, level, options.get("case"))
     if "servers" in options:
         case = options.get("case")
         rows = [row_of(result, name, level, case) for name in options["servers"].split(",")]
+    heads = ["Server", *map(_title, figures)]
     lines = [[row.target, *(_with_interval(result, row, name) for name in figures)] for row in rows]
-    return table(["Server", *map(_title, figures)], lines, numbers=True)
+    if "tied" in options:
+        heads.append("Tied")
+        lines = [[*line, row.standing] for line, row in zip(lines, rows, strict=True)]
+    return table(heads, lines, numbers=True)
 
 
 def _cases(words: str) -> str:
@@ -110,7 +115,7 @@ def _summary(words: str) -> str:
         workload, _, level = column.partition(":")
         name = f"{machine}/{workload}"
         measured.append((name, {row.target: row for row in rows_at(name, level, None)}))
-        path = published(name).workload.paths[0].partition("?")[0]
+        path = published(name).workload.paths[0]
         heads.append(f"{title} of `{path}`, {FIGURES[figure].unit}")
     lines = []
     for server, target in _defaults():

@@ -156,6 +156,11 @@ class Row:
         """Whether it has no rank: its warnings say why."""
         return any(doubt.unranks for doubt in self.warnings)
 
+    @property
+    def standing(self) -> str:
+        """Its group, or that it has no rank."""
+        return "not ranked" if self.unranked else self.group
+
     def value(self, figure: str) -> float | None:
         """A figure; None if it is unknown."""
         found = self.estimates.get(figure)

@@ -62,7 +62,7 @@ def _show_group(rows: Sequence[Row], load: Load, console: Console) -> None:
             f"{row.target}{' !' if row.warnings else ''}",
             interval_text(row.estimates.get(first)),
             ratio_text(row.relative),
-            "not ranked" if row.unranked else row.group,
+            row.standing,
             *(interval_text(row.estimates.get(name)) for name in others),
             str(row.errors.total),
         )

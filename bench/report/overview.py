@@ -92,7 +92,7 @@ class Table:
 
     heading: str
     columns: list[Column]
-    # Workloads of some servers, or of attacks, which have no column beside those of all servers
+    # Runs of some servers, or of attacks, which have no column beside those of all servers
     others: list[Column]
 
     @cached_property
@@ -125,19 +125,26 @@ class Table:
 def tables_of(sections: Sequence[Section]) -> list[Table]:
     """A table for each kind of machine, figures of which are never compared.
 
-    First comes that which measured most workloads of all servers under the newest contract, or,
+    First comes that which measured all servers in most workloads under the newest contract, or,
     of several, that which did so last.
     """
     found: dict[tuple[str, ...], list[Section]] = defaultdict(list)
     for section in sections:
         found[section.run.kind].append(section)
-    newest = max(sections, key=lambda one: (one.is_of_all, one.run.started))
+    newest = max(_general(sections) or sections, key=lambda one: one.run.started)
 
     def weight(own: Sequence[Section]) -> tuple[int, str]:
-        general = [one for one in own if one.is_of_all and _contract(one) == _contract(newest)]
+        general = [one for one in _general(own) if _contract(one) == _contract(newest)]
         return len(general), max(one.run.started for one in general or own)
 
     return [_table(own) for own in sorted(found.values(), key=weight, reverse=True)]
+
+
+def _general(sections: Sequence[Section]) -> list[Section]:
+    """Those of all servers. Of a run of fewer than half, the best is not the best of all."""
+    found = [one for one in sections if one.is_of_all]
+    most = max((len(one.run.servers) for one in found), default=0)
+    return [one for one in found if 2 * len(one.run.servers) >= most]
 
 
 def _contract(section: Section) -> str:
@@ -146,7 +153,6 @@ def _contract(section: Section) -> str:
 
 
 def _table(sections: Sequence[Section]) -> Table:
-    every = any(section.is_of_all for section in sections)
-    columns = [Column(section) for section in sections if section.is_of_all or not every]
-    others = [Column(section) for section in sections if every and not section.is_of_all]
-    return Table(kind_text(sections[0].run), columns, others)
+    compared = _general(sections) or sections
+    others = [one for one in sections if not any(one is other for other in compared)]
+    return Table(kind_text(sections[0].run), [*map(Column, compared)], [*map(Column, others)])
