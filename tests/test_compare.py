@@ -67,6 +67,7 @@ def test_a_regression_is_found(compared: Callable[..., Result], before: Run, aft
     assert verdicts(before, after) == dict.fromkeys(SERVERS, "same") | {SLOW: "worse"}
     assert "0.50 (0.4" in done.stdout
     assert "no change of the machine between the runs" in done.stdout
+    assert "look at the machine first" not in done.stdout
 
 
 def test_an_improvement_is_found(compared: Callable[..., Result], before: Run, after: Run) -> None:
