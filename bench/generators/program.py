@@ -2,10 +2,10 @@
 
 import os
 import resource
+import select
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from bench.generators.interface import GeneratorError, LoadSpec
@@ -13,7 +13,7 @@ from harness.system.processes import ending, spawn, stop
 from harness.system.programs import find_program, search_path
 
 GRACE = 60.0  # Seconds that a load generator may take beyond its duration and timeout
-_POLL = 0.05
+_POLL = 0.25
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,7 @@ def run(
         observer = time.process_time()
         try:
             for after in looks:
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(max(began + after - time.monotonic(), 0))
-                if process.poll() is None:
+                if not _ends_within(max(began + after - time.monotonic(), 0), process):
                     look(process.pid)
             was_stopped = _await(process, bound, hangs)
             seconds = time.monotonic() - began
@@ -71,15 +69,25 @@ def run(
 def _await(process: subprocess.Popen[bytes], bound: float, hangs: Callable[[], bool]) -> bool:
     """Wait for the end of a program; return whether it had to be stopped."""
     deadline = time.monotonic() + bound
-    while process.poll() is None:
+    while not _ends_within(_POLL, process):
         if hangs():
             process.kill()
             process.wait()
             return True
         if time.monotonic() > deadline:
             raise GeneratorError(f"{process.args!s} did not end within {bound:.0f} s")
-        time.sleep(_POLL)
     return False
+
+
+def _ends_within(seconds: float, process: subprocess.Popen[bytes]) -> bool:
+    """Whether a program ends in that time; waits without asking again and again (pidfd_open(2))."""
+    if process.poll() is None:
+        ended = os.pidfd_open(process.pid)
+        try:
+            select.select([ended], [], [], seconds)
+        finally:
+            os.close(ended)
+    return process.poll() is not None
 
 
 def _children() -> float:

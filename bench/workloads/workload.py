@@ -65,7 +65,7 @@ class Workload(BaseModel, extra="forbid", frozen=True):
     # Seconds of load before measuring; None to use each server's manifest
     warmup: Annotated[float, Field(ge=0)] | None = None
     # Responses per second that are compared with the contract during the load
-    samples: Annotated[float, Field(ge=0)] = 4.0
+    samples: Annotated[float, Field(ge=0)] = 2.0
     quick: Changes
 
     @model_validator(mode="after")
