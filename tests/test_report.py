@@ -162,15 +162,20 @@ def test_a_workload_of_some_servers_has_no_column() -> None:
     assert [column.section.name for column in alone.columns] == ["published"]
 
 
-def test_a_run_of_few_servers_has_no_column() -> None:
-    few, general = short("few"), short("general")
-    for run in (few, general):
+def test_a_run_of_few_servers_or_of_an_older_contract_has_no_column() -> None:
+    few, old, general = short("few"), short("old"), short("general")
+    for run in (few, old, general):
         run.workload = run.workload.model_copy(update={"servers": ["all"]})
     few.servers = {"express/express": few.servers["express/express"]}
     few.measurements = [one for one in few.measurements if one.target in few.servers]
-    (table,) = tables_of(sections_of([few, general]))
+    for server in old.servers.values():
+        server.fingerprint = "of another contract"
+    general.started = "2999-01-01T00:00:00+00:00"
+    (table,) = tables_of(sections_of([few, old, general]))
     assert [column.section.name for column in table.columns] == ["general"]
-    assert [column.section.name for column in table.others] == ["few"]
+    assert [column.section.name for column in table.others] == ["few", "old"]
+    (alone,) = tables_of(sections_of([old]))
+    assert [column.section.name for column in alone.columns] == ["old"]
 
 
 def test_attacks_have_no_column() -> None:

@@ -92,7 +92,7 @@ class Table:
 
     heading: str
     columns: list[Column]
-    # Runs of some servers, or of attacks, which have no column beside those of all servers
+    # Runs of some servers, of attacks, or under an older contract
     others: list[Column]
 
     @cached_property
@@ -125,19 +125,24 @@ class Table:
 def tables_of(sections: Sequence[Section]) -> list[Table]:
     """A table for each kind of machine, figures of which are never compared.
 
-    First comes that which measured all servers in most workloads under the newest contract, or,
-    of several, that which did so last.
+    Its columns are the workloads of all servers under the newest contract, if it has any. First
+    comes the machine that has most of them, or, of several, that which measured last.
     """
     found: dict[tuple[str, ...], list[Section]] = defaultdict(list)
     for section in sections:
         found[section.run.kind].append(section)
     newest = max(_general(sections) or sections, key=lambda one: one.run.started)
 
-    def weight(own: Sequence[Section]) -> tuple[int, str]:
-        general = [one for one in _general(own) if _contract(one) == _contract(newest)]
-        return len(general), max(one.run.started for one in general or own)
+    def current(own: Sequence[Section]) -> list[Section]:
+        return [one for one in _general(own) if _contract(one) == _contract(newest)]
 
-    return [_table(own) for own in sorted(found.values(), key=weight, reverse=True)]
+    def weight(own: Sequence[Section]) -> tuple[int, str]:
+        return len(current(own)), max(one.run.started for one in current(own) or own)
+
+    return [
+        _table(own, current(own) or _general(own) or own)
+        for own in sorted(found.values(), key=weight, reverse=True)
+    ]
 
 
 def _general(sections: Sequence[Section]) -> list[Section]:
@@ -152,7 +157,6 @@ def _contract(section: Section) -> str:
     return statistics.mode(server.fingerprint for server in section.run.servers.values())
 
 
-def _table(sections: Sequence[Section]) -> Table:
-    compared = _general(sections) or sections
+def _table(sections: Sequence[Section], compared: Sequence[Section]) -> Table:
     others = [one for one in sections if not any(one is other for other in compared)]
     return Table(kind_text(sections[0].run), [*map(Column, compared)], [*map(Column, others)])
