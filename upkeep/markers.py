@@ -115,7 +115,7 @@ def _summary(words: str) -> str:
         workload, _, level = column.partition(":")
         name = f"{machine}/{workload}"
         measured.append((name, {row.target: row for row in rows_at(name, level, None)}))
-        path = published(name).workload.paths[0]
+        path = published(name).workload.requested[0]
         heads.append(f"{title} of `{path}`, {FIGURES[figure].unit}")
     lines = []
     for server, target in _defaults():

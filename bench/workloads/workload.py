@@ -85,8 +85,12 @@ class Workload(BaseModel, extra="forbid", frozen=True):
         """The parts of the contract that it requests: none if no server knows its paths."""
         if self.statuses == [404]:
             return set()
-        paths = [self.images.endpoint] if self.images else self.paths
-        return {part_of(path) for path in paths}
+        return {part_of(path) for path in self.requested}
+
+    @property
+    def requested(self) -> list[str]:
+        """Its paths, or that of its images."""
+        return [self.images.endpoint] if self.images else self.paths
 
     @property
     def is_attacked(self) -> bool:
