@@ -37,19 +37,7 @@ class Tree:
 
     def pss(self) -> int:
         """Bytes of memory; shared pages are divided among their processes (proc(5), Pss)."""
-        total = 0
-        for process in self.processes():
-            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                total += process.memory_full_info().pss
-        return total
-
-    def threads(self) -> list[int]:
-        """The number of threads of each process."""
-        found = []
-        for process in self.processes():
-            with suppress(psutil.NoSuchProcess):
-                found.append(process.num_threads())
-        return found
+        return _pss(self.processes())
 
 
 class Peak:
@@ -63,8 +51,9 @@ class Peak:
 
     def look(self) -> None:
         """Take a sample."""
-        self.bytes = max(self.bytes, self.tree.pss())
-        threads = self.tree.threads()
+        processes = self.tree.processes()
+        self.bytes = max(self.bytes, _pss(processes))
+        threads = _threads(processes)
         self.processes = max(self.processes, len(threads))
         self.threads = max(self.threads, sum(threads))
 
@@ -85,6 +74,23 @@ class Peak:
             began = time.thread_time()
             self.look()
             pause = max(_INTERVAL, (time.thread_time() - began) / _SHARE)
+
+
+def _pss(processes: Iterable[psutil.Process]) -> int:
+    total = 0
+    for process in processes:
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            total += process.memory_full_info().pss
+    return total
+
+
+def _threads(processes: Iterable[psutil.Process]) -> list[int]:
+    """The number of threads of each process that is alive."""
+    found = []
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            found.append(process.num_threads())
+    return found
 
 
 def listening_at(urls: Iterable[str]) -> Tree:
