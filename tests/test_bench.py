@@ -289,6 +289,7 @@ def test_a_quick_bench_of_two_servers(tmp_path: Path, chromium: Browser) -> None
     for one in made.measurements:
         assert one.sources[0].counted >= one.requests
         assert one.cpu.database
+        assert one.work
         assert one.errors.total == 0
     observer = sum(one.cpu.observer for one in made.measurements)
     seconds = sum(one.seconds for one in made.measurements)

@@ -14,6 +14,7 @@ from bench.analysis.caveats import caveats
 from bench.measuring import cores as affinity
 from bench.measuring import machine
 from bench.measuring.cores import default, parse
+from bench.measuring.pace import work
 from bench.measuring.responses import WrongAnswer
 from bench.measuring.runner import measure_all, require_unchanged
 from bench.measuring.schedule import Trial, trials
@@ -277,6 +278,29 @@ def test_the_governors_of_all_cores_are_told(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         (folder / "scaling_governor").write_text(f"{name}\n")
     assert machine.governors(tmp_path) == "performance, powersave"
+
+
+def test_a_run_says_when_the_machine_became_slower() -> None:
+    made = runs.a_run(cases=("1 worker",))
+
+    def said(*paces: tuple[int, float | None]) -> list[str]:
+        works = [ms for count, ms in paces for _ in range(count)]
+        for one, ms in zip(made.measurements, works, strict=True):
+            one.work = ms
+        return [caveat for caveat in caveats(made) if "speed" in caveat]
+
+    (changed,) = said((12, 8.0), (12, 9.7))
+    assert "the same work took 8 to 9.7 ms of CPU time" in changed
+    assert said((12, 8.0), (12, 9.5)) == []
+    assert said((23, 8.0), (1, 80.0)) == [], "a single slow moment"
+    assert said((24, None)) == []
+
+
+def test_the_pace_is_the_median_of_several_rounds() -> None:
+    times = iter([0, 0.5, *(at + round for at in range(1, 9) for round in (0, 0.004))])
+    assert work(lambda: next(times)) == pytest.approx(4)
+    assert next(times, None) is None
+    assert 0.5 < work() < 500
 
 
 def test_a_run_says_when_too_few_cores_are_shared() -> None:

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import numpy as np
+
 import spec
 from bench.analysis.words import listed
 from bench.measuring.cores import as_text
@@ -15,9 +17,20 @@ _NAMES: dict[spec.Source, str] = {
 }
 
 
+# The ratio of the machine's slowest to its fastest moments from which figures are doubtful
+_UNEVEN = 1.2
+
+
 def caveats(run: Run) -> list[str]:
     """Reasons to doubt all figures of a run, the most serious first."""
-    return [*_missing(run), *_spoiled(run), *_elsewhere(run), *_crowded(run), *_frequency(run)]
+    return [
+        *_missing(run),
+        *_spoiled(run),
+        *_pace(run),
+        *_elsewhere(run),
+        *_crowded(run),
+        *_frequency(run),
+    ]
 
 
 def _missing(run: Run) -> list[str]:
@@ -50,6 +63,20 @@ def spoiling(run: Run) -> list[set[str]]:
     return [
         {one.kind for one in measured.warnings if one.severity == "spoils"}
         for measured in run.measurements
+    ]
+
+
+def _pace(run: Run) -> list[str]:
+    """Whether the machine itself became slower or faster, but for a tenth of the trials."""
+    found = [one.work for one in run.measurements if one.work]
+    if not found:
+        return []
+    low, high = np.quantile(found, [0.05, 0.95])
+    if high / low < _UNEVEN:
+        return []
+    return [
+        f"the machine's own speed changed: the same work took {low:.3g} to {high:.3g} ms of CPU "
+        "time, so its figures are noisier than the servers are"
     ]
 
 

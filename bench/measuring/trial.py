@@ -16,6 +16,7 @@ from bench.generators.workers import own_address
 from bench.measuring.cores import Cores, confined, pinned
 from bench.measuring.gates import warnings
 from bench.measuring.meter import Meter, Usage
+from bench.measuring.pace import work
 from bench.measuring.process_tree import Peak, Tree
 from bench.measuring.remote_server import RemoteServer
 from bench.measuring.responses import Contract, Sampler, body_sizes, require_bodies
@@ -101,6 +102,7 @@ class _Trial:
             subject = Subject(server.host, server.port)
             sampler = Sampler(subject, contract, self.context.paths, self.workload.body)
             warm, warmup = self._warm(server, sampler)
+            pace = work() if tree.roots else None
             result, usage, peak = self._load(server, tree, sampler)
             environment = settings_in(server.environment)
             self._require_alive(server)
@@ -135,6 +137,7 @@ class _Trial:
             steps=result.steps,
             cpu=usage.cpu,
             pressure=usage.pressure,
+            work=pace,
             memory=Memory(rest=rest, peak=max(rest, peak.bytes)) if tree.roots else None,
             processes=peak.processes,
             threads=peak.threads,

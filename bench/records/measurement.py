@@ -171,6 +171,9 @@ class Measurement(BaseModel, extra="forbid"):
     steps: list[Step] = []  # The steps of a search for the capacity
     cpu: Cpu
     pressure: Pressure = Pressure()
+    # Milliseconds of CPU time that a fixed piece of work took just before the load; None if the
+    # server ran on another machine, or if nothing is known of it
+    work: float | None = None
     memory: Memory | None  # None if it cannot be read
     processes: int = 0  # The server's processes, as seen under load
     threads: int = 0  # The server's threads, as seen under load
