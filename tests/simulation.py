@@ -172,5 +172,6 @@ def text() -> str:
 
 
 if __name__ == "__main__":
+    table = text()
     page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(MARKED.sub(lambda _: text(), page), encoding="utf-8")
+    PAGE.write_text(MARKED.sub(lambda _: table, page), encoding="utf-8")
