@@ -67,7 +67,7 @@ def spoiling(run: Run) -> list[set[str]]:
 
 
 def _pace(run: Run) -> list[str]:
-    """Whether the machine itself became slower or faster, but for a tenth of the trials."""
+    """Whether the machine became slower or faster; leaves out the twentieth at each end."""
     found = [one.work for one in run.measurements if one.work]
     if not found:
         return []

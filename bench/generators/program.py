@@ -13,7 +13,7 @@ from harness.system.processes import ending, spawn, stop
 from harness.system.programs import find_program, search_path
 
 GRACE = 60.0  # Seconds that a load generator may take beyond its duration and timeout
-_POLL = 0.25
+_POLL = 0.25  # Seconds between two looks at whether it hangs
 
 
 @dataclass(frozen=True)
