@@ -1,5 +1,6 @@
 """No load generator hides a request that fails, is late or never ends."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -272,3 +273,13 @@ def test_the_steps_of_a_capacity_show_failures(
 def test_the_sizes_of_bodies(tmp_path: Path) -> None:
     (tmp_path / "a b.png").write_bytes(b"12345")
     assert body_sizes(["/index", "/files/a%20b.png"], tmp_path) == [len("Hello, World!"), 5]
+
+
+def test_a_load_beside_many_open_descriptors(tmp_path: Path, port: int) -> None:
+    """Of a test's own attack, for one. select(2) takes no descriptor above 1023."""
+    held = [os.dup(0) for _ in range(1100)]
+    try:
+        assert put(tmp_path, port, "/", duration=0.5).requests > 0
+    finally:
+        for each in held:
+            os.close(each)

@@ -84,7 +84,9 @@ def _ends_within(seconds: float, process: subprocess.Popen[bytes]) -> bool:
     if process.poll() is None:
         ended = os.pidfd_open(process.pid)
         try:
-            select.select([ended], [], [], seconds)
+            waiting = select.poll()  # select(2) takes no descriptor above 1023
+            waiting.register(ended, select.POLLIN)
+            waiting.poll(seconds * 1000)
         finally:
             os.close(ended)
     return process.poll() is not None
