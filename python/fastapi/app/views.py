@@ -79,7 +79,8 @@ async def stored(mongodb: MongoDB, name: str, response: Response) -> AsyncIterat
 
 @router.get("/gridfs/{name}", response_class=StreamingResponse, responses=problems(404, 503))
 async def gridfs(file: Annotated[AsyncGridOut, Depends(stored)]) -> AsyncIterator[bytes]:
-    while chunk := await file.readchunk():
+    # A client that leaves cancels this again and again: the driver's call finishes undisturbed.
+    while chunk := await asyncio.shield(file.readchunk()):
         yield chunk
 
 

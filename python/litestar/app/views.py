@@ -75,10 +75,10 @@ async def gridfs(state: AppState, name: FromPath[str]) -> Stream:
 
 
 async def chunks(file: AsyncGridOut, chunk: bytes) -> AsyncIterator[bytes]:
-    async with file:
-        while chunk:
-            yield chunk
-            chunk = await file.readchunk()
+    while chunk:
+        yield chunk
+        # A client that leaves cancels this again and again: the driver's call finishes undisturbed.
+        chunk = await asyncio.shield(file.readchunk())
 
 
 @get("/sleep", responses=problems(400))
