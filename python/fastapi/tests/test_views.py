@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import asyncpg
 import pytest
@@ -190,6 +191,23 @@ def test_gridfs_file_is_closed_when_the_client_leaves(
     asyncio.run(app(scope, receive, send))
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
     assert len(closed) == 1
+
+
+def test_the_drivers_call_outlives_the_stream() -> None:
+    finished = asyncio.Event()
+
+    async def readchunk() -> bytes:
+        await asyncio.sleep(0.05)
+        finished.set()
+        return b""
+
+    async def leave() -> None:
+        reading = asyncio.ensure_future(anext(views.gridfs(Mock(readchunk=readchunk))))
+        await asyncio.sleep(0.01)
+        reading.cancel()
+        await asyncio.wait_for(finished.wait(), 1)
+
+    asyncio.run(leave())
 
 
 def test_missing_gridfs(client: TestClient) -> None:

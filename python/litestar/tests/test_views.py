@@ -1,5 +1,7 @@
+import asyncio
 import json
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from bson import ObjectId
@@ -8,6 +10,7 @@ from litestar.testing import TestClient
 from pymongo.database import Database
 
 from app.settings import settings
+from app.views import chunks
 
 Client = TestClient[Litestar]
 
@@ -78,6 +81,25 @@ def test_a_file(client: Client, path: str) -> None:
     response = client.get(path)
     assert response.headers["Content-Type"] == "image/jpeg"
     assert response.content == (settings.FILES_DIR / "photo.jpg").read_bytes()
+
+
+def test_the_drivers_call_outlives_the_stream() -> None:
+    finished = asyncio.Event()
+
+    async def readchunk() -> bytes:
+        await asyncio.sleep(0.05)
+        finished.set()
+        return b""
+
+    async def leave() -> None:
+        stream = chunks(Mock(readchunk=readchunk), b"first")
+        assert await anext(stream) == b"first"
+        reading = asyncio.ensure_future(anext(stream))
+        await asyncio.sleep(0.01)
+        reading.cancel()
+        await asyncio.wait_for(finished.wait(), 1)
+
+    asyncio.run(leave())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
+import asyncio
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from bson import ObjectId
@@ -6,6 +8,7 @@ from pymongo.database import Database
 from starlette.testclient import TestClient
 
 from app.settings import settings
+from app.views import chunks
 
 
 def test_index(client: TestClient) -> None:
@@ -56,6 +59,23 @@ def test_a_file(client: TestClient, path: str) -> None:
     response = client.get(path)
     assert response.headers["Content-Type"] == "image/jpeg"
     assert response.content == (settings.FILES_DIR / "photo.jpg").read_bytes()
+
+
+def test_the_drivers_call_outlives_the_stream() -> None:
+    finished = asyncio.Event()
+
+    async def readchunk() -> bytes:
+        await asyncio.sleep(0.05)
+        finished.set()
+        return b""
+
+    async def leave() -> None:
+        reading = asyncio.ensure_future(anext(chunks(Mock(readchunk=readchunk))))
+        await asyncio.sleep(0.01)
+        reading.cancel()
+        await asyncio.wait_for(finished.wait(), 1)
+
+    asyncio.run(leave())
 
 
 @pytest.mark.parametrize(
