@@ -276,7 +276,7 @@ def test_the_sizes_of_bodies(tmp_path: Path) -> None:
 
 
 def test_a_load_beside_many_open_descriptors(tmp_path: Path, port: int) -> None:
-    """Of a test's own attack, for one. select(2) takes no descriptor above 1023."""
+    """As held by the connections of an attack; select(2) takes no descriptor above 1023."""
     held = [os.dup(0) for _ in range(1100)]
     try:
         assert put(tmp_path, port, "/", duration=0.5).requests > 0

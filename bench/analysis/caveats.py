@@ -16,7 +16,6 @@ _NAMES: dict[spec.Source, str] = {
     "upstream": "the upstream",
 }
 
-
 # The ratio of the machine's slowest to its fastest moments from which figures are doubtful
 _UNEVEN = 1.2
 
