@@ -5,6 +5,7 @@ Every run has proxies of its own, so that an outage does not affect other tasks.
 
 import asyncio
 import contextlib
+import errno
 import socket
 import threading
 from collections.abc import Coroutine, Iterator
@@ -15,6 +16,8 @@ from conformance.address import Address
 from harness.system.ports import free_port
 
 State = Literal["open", "refusing", "hanging"]
+
+_ATTEMPTS = 10
 
 
 class Proxy:
@@ -181,5 +184,18 @@ def _reserved_port() -> Iterator[int]:
     """
     with socket.socket() as placeholder:
         placeholder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        placeholder.bind(("127.0.0.1", port := free_port()))
-        yield port
+        yield _bind(placeholder)
+
+
+def _bind(placeholder: socket.socket) -> int:
+    """Bind to a free port.
+
+    A process that another thread starts holds the socket that ``free_port`` has tried the port
+    with, until it runs its program; then the next port does.
+    """
+    for _ in range(_ATTEMPTS):
+        port = free_port()
+        with contextlib.suppress(OSError):
+            placeholder.bind(("127.0.0.1", port))
+            return port
+    raise OSError(errno.EADDRINUSE, f"no free port in {_ATTEMPTS} attempts")

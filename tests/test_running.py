@@ -1,6 +1,7 @@
 """Running a server: its environment, its settings, and errors at its start."""
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from bench.measuring.trial import settings_in
+from conformance.address import mongodb
+from conformance.proxy import Proxy
 from harness.errors import TaskError, UsageError
 from harness.servers.catalog import Server, Target
 from harness.servers.manifest import Deployment, Manifest
@@ -142,3 +145,13 @@ def test_two_processes_are_not_given_the_same_port() -> None:
         for process in (one, other):
             process.communicate(b"\n", timeout=10)
     assert given[0] != given[1]
+
+
+def test_a_proxy_takes_the_next_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until it runs its program, a process holds the sockets of the one that started it."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", free_port()))
+        ports = [held.getsockname()[1], free := free_port()]
+        monkeypatch.setattr("conformance.proxy.free_port", iter(ports).__next__)
+        with Proxy(mongodb("mongodb://127.0.0.1:9/none")).running() as proxy:
+            assert proxy.port == free
