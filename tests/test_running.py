@@ -148,7 +148,7 @@ def test_two_processes_are_not_given_the_same_port() -> None:
 
 
 def test_a_proxy_takes_the_next_port(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until it runs its program, a process holds the sockets of the one that started it."""
+    """A process that another thread is starting may hold the port that it was given."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         ports = [held.getsockname()[1], free := free_port()]
