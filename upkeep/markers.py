@@ -26,7 +26,7 @@ A table of all servers at a level, by falling rate, with the options ``case=`` a
     <!-- table: MACHINE/WORKLOAD LEVEL FIGURE,FIGURE tied -->
     <!-- /table -->
 
-A figure of each server's first deployment in every case::
+A figure of each deployment in every case::
 
     <!-- cases: MACHINE/WORKLOAD LEVEL FIGURE -->
     <!-- /cases -->
@@ -93,13 +93,17 @@ def _cases(words: str) -> str:
     names = [case.name for case in published(result).workload.case]
     rows = [{row.target: row for row in rows_at(result, level, name)} for name in names]
     lines = []
-    for server, target in _defaults():
-        if any(target in at for at in rows):
+    for server in find_servers().values():
+        default, *others = server.manifest.deployment
+        names_of = {f"{server.name}/{default.name}": link(server)}
+        names_of |= {f"{server.name}/{one.name}": f"{link(server)}/{one.name}" for one in others}
+        for target, name in names_of.items():
             cells = [
                 _rounded(value_of(result, at[target], figure)) if target in at else ""
                 for at in rows
             ]
-            lines.append([link(server), *cells])
+            if any(cells):
+                lines.append([name, *cells])
     unit = FIGURES[known(figure)].unit
     return table(["Server", *(f"{name}, {unit}" for name in names)], lines, numbers=True)
 
