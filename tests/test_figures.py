@@ -237,7 +237,7 @@ def test_a_figure_in_every_case_is_filled_in(page: Path) -> None:
         "| --- | ---: | ---: |",
         "| [express](../node/express) | 230 | 120 |",
         "| [flask](../python/flask) | 1,000 | 520 |",
-        "| [flask](../python/flask)/gevent | 480 | 240 |",
+        "| [flask](../python/flask)/gevent | 470 | 230 |",
         "| [tornado](../python/tornado) | 460 |  |",
     ]
 
