@@ -21,7 +21,6 @@ from bench.report.overview import tables_of
 from bench.report.picture import overview_svg
 from bench.report.rendering import overview_page
 from bench.report.section import sections_of
-from bench.workloads.workload import Case
 from harness.errors import UsageError
 from harness.paths import ROOT
 from tests.runs import MACHINE, SERVERS, a_run
@@ -178,14 +177,10 @@ def test_a_run_of_few_servers_or_of_an_older_contract_has_no_column() -> None:
     assert [column.section.name for column in alone.columns] == ["old"]
 
 
-def test_attacks_have_no_column() -> None:
-    attacked, general = short("attacked"), short("general")
-    case = Case(name="beside others", attack="idle connections")
-    attacked.workload = attacked.workload.model_copy(
-        update={"servers": ["all"], "case": [*attacked.workload.case, case]}
-    )
-    general.workload = general.workload.model_copy(update={"servers": ["all"]})
-    (table,) = tables_of(sections_of([attacked, general]))
+def test_a_workload_of_several_cases_has_no_column() -> None:
+    several, general = a_run("several", levels=(10,)), short("general")
+    assert {tuple(run.workload.servers) for run in (several, general)} == {("all",)}
+    (table,) = tables_of(sections_of([several, general]))
     assert [column.section.name for column in table.columns] == ["general"]
 
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser, expect
 
-from bench.records.result import Failure
+from bench.records.result import Failure, Run
 from bench.records.warning import Warning
 from bench.report.code import Code
 from bench.report.folder import write_report, write_results
@@ -28,20 +28,30 @@ BIG = MACHINE.model_copy(update={"cores": 16, "cpu": "another CPU"})
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a run of two cases, which has no column in the overview."""
+    return _report(a_run(), tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture(scope="module")
+def general(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _report(a_run(cases=("1 worker",)), tmp_path_factory.mktemp("results"))
+
+
+def _report(text: Run, folder: Path) -> Path:
     """A report of a full run, short ones of other loads, and one of another machine."""
     one = {"levels": (10.0,), "cases": ("1 worker",)}
     runs = [
-        a_run(),
+        text,
         a_run("json", repeats=1, complete=False, **one),  # type: ignore[arg-type]
         a_run("search", model="capacity", **one),  # type: ignore[arg-type]
         a_run("json", machine=BIG, **one),  # type: ignore[arg-type]
     ]
-    return write_report(runs, tmp_path_factory.mktemp("results")).parent
+    return write_report(runs, folder).parent
 
 
 @pytest.fixture
-def overview(chromium: Browser, report: Path) -> Iterator[Opened]:
-    yield from _open(chromium, report / "index.html")
+def overview(chromium: Browser, general: Path) -> Iterator[Opened]:
+    yield from _open(chromium, general / "index.html")
 
 
 @pytest.fixture

@@ -92,7 +92,7 @@ class Table:
 
     heading: str
     columns: list[Column]
-    # Runs of some servers, of attacks, or under an older contract
+    # Runs of some servers, in several cases, or under an older contract
     others: list[Column]
 
     @cached_property

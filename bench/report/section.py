@@ -31,8 +31,10 @@ class Section:
 
     @property
     def is_of_all(self) -> bool:
-        """Whether its workload compares all servers: not those of a published run, nor attacks."""
-        return self.run.workload.servers == ["all"] and not self.run.workload.is_attacked
+        """Whether its workload compares all servers in one case: not those of a published run,
+        nor with other settings or attacks beside it."""
+        workload = self.run.workload
+        return workload.servers == ["all"] and len(workload.case) == 1
 
     @property
     def level(self) -> float:
