@@ -94,15 +94,14 @@ def _cases(words: str) -> str:
     rows = [{row.target: row for row in rows_at(result, level, name)} for name in names]
     lines = []
     for server in find_servers().values():
-        default, *others = server.manifest.deployment
-        names_of = {f"{server.name}/{default.name}": link(server)}
-        names_of |= {f"{server.name}/{one.name}": f"{link(server)}/{one.name}" for one in others}
-        for target, name in names_of.items():
-            cells = [
-                _rounded(value_of(result, at[target], figure)) if target in at else ""
-                for at in rows
-            ]
-            if any(cells):
+        for place, deployment in enumerate(server.manifest.deployment):
+            target = f"{server.name}/{deployment.name}"
+            if any(target in at for at in rows):
+                cells = [
+                    _rounded(value_of(result, at[target], figure)) if target in at else ""
+                    for at in rows
+                ]
+                name = f"{link(server)}/{deployment.name}" if place else link(server)
                 lines.append([name, *cells])
     unit = FIGURES[known(figure)].unit
     return table(["Server", *(f"{name}, {unit}" for name in names)], lines, numbers=True)
