@@ -181,14 +181,14 @@ def test_the_random_order_is_seeded(tmp_path: Path, port: int) -> None:
     assert sorted(orders[0]) == sorted(orders[2]) != orders[0]
 
 
-def simulated(best: float, *, failed: int = 0, busiest: float = 0.5) -> Any:
-    """A server with a capacity of ``best`` requests/s."""
+def simulated(best: float, *, failed: int = 0, busiest: float = 0.5, closed: float = 1) -> Any:
+    """A server with a capacity of ``best`` requests/s; 50 clients get ``closed`` times that."""
 
     def put(spec: LoadSpec) -> LoadResult:
-        closed = spec.load.model == "closed"
-        rate = best if closed else spec.level
+        rate = best * closed if spec.load.model == "closed" else spec.level
         histogram, requests = Histogram(), int(rate * (spec.duration or 0))
-        histogram.add([10_000 if rate <= best else 500_000] * requests)
+        in_time = spec.load.model == "closed" or rate <= best
+        histogram.add([10_000 if in_time else 500_000] * requests)
         return LoadResult(
             command=["load"],
             requests=requests,
@@ -220,7 +220,7 @@ def test_the_capacity_is_found(tmp_path: Path, best: float, failed: int) -> None
     result = capacity.search(capacity_spec(tmp_path), simulated(best, failed=failed))
     assert result.capacity is not None
     assert best / 1.06 <= result.capacity <= best
-    assert len(result.steps) <= 2 * capacity.MOST_RATES
+    assert len(result.steps) <= 10
     assert result.warnings == []
     held = [step for step in result.steps if step.held]
     assert max(step.rate for step in held) == result.capacity
@@ -228,6 +228,17 @@ def test_the_capacity_is_found(tmp_path: Path, best: float, failed: int) -> None
     answered = sum(step.requests for step in result.steps) + int(best * 2)
     assert result.requests + result.others == answered
     assert result.share == pytest.approx(result.requests / answered)
+
+
+@pytest.mark.usefixtures("no_recovery")
+@pytest.mark.parametrize("closed", [0.2, 0.5, 1.5, 5])
+def test_a_capacity_far_from_the_rate_of_a_closed_load_is_found(
+    tmp_path: Path, closed: float
+) -> None:
+    result = capacity.search(capacity_spec(tmp_path), simulated(1000, closed=closed))
+    assert result.capacity is not None
+    assert 1000 / 1.06 <= result.capacity <= 1000
+    assert len(result.steps) < 2 * capacity.MOST_RATES
 
 
 @pytest.mark.usefixtures("no_recovery")

@@ -1,9 +1,10 @@
 """The capacity: the highest constant rate at which a server keeps its limits.
 
 The limits are the 99th percentile of the response time, which the level gives in milliseconds, and
-`MOST_FAILED`. The rate rises until one does not hold, or falls until one does; then the
-range between is halved, on a logarithmic scale, until it is narrow. A single step may be unlucky:
-at each rate, two steps have to agree, of three at the most.
+`MOST_FAILED`. The rate rises until one does not hold, or falls until one does, further each time;
+then the range between is halved, on a logarithmic scale, until it is narrow (exponential search:
+Bentley and Yao, "An almost optimal algorithm for unbounded searching", 1976). A single step may be
+unlucky: at each rate, two steps have to agree, of three at the most.
 """
 
 import math
@@ -22,9 +23,8 @@ MOST_RATES = 12
 _AGREEING = 2  # Steps that decide whether a rate holds
 _PROBE_CONNECTIONS = 50
 _PROBE_SECONDS = 2.0
-_START = 0.75  # The first rate, relative to that of a closed load
-_GROWTH = 1.5
-_SHRINKAGE = 0.5
+_START = 0.9  # The first rate, relative to that of a closed load
+_GROWTH = 1.2  # The ratio of the first two rates; later ones rise or fall by its powers
 _WIDTH = 1.05  # The ratio of the lowest rate that did not hold to the highest that did, at the end
 _LEAST = 1.0  # The lowest rate that is tried, in requests per second
 _BUSY = 0.9  # The share of a core from which a process of the load generator is at its limit
@@ -108,11 +108,11 @@ class _Search:
         held = (rate for rate, holds in self._holds.items() if holds and rate < high)
         return max(held, default=0.0), high
 
-    @staticmethod
-    def _next(low: float, high: float) -> float:
+    def _next(self, low: float, high: float) -> float:
+        further: float = _GROWTH ** len(self._holds)
         if high == math.inf:
-            return low * _GROWTH
-        return math.sqrt(low * high) if low else high * _SHRINKAGE
+            return low * further
+        return math.sqrt(low * high) if low else high / further
 
     def _try(self, rate: float) -> _Tried:
         result = self._put(self._spec.but(model="constant rate", level=rate))
