@@ -120,7 +120,7 @@ def main(
         plan = workload_of(workload or "", changes, cases, quick=quick)
         targets = serving(plan, find_targets(names or tuple(plan.servers)))
         hosts = workers.split(",") if workers else []
-    cores = {} if address else chosen(cpus, sources=bool(plan.sources))
+    cores = {} if address else chosen(cpus, sources=bool(plan.sources), workers=plan.workers)
     if address:
         require_one(address, targets, plan, hosts, os.environ)
         if cpus:

@@ -1,5 +1,8 @@
 """What a measurement is doubted for, and how long a server is warmed up."""
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ pytestmark = pytest.mark.quick
 CLOSED, RATE = load_workload("text"), load_workload("agents-constant")
 IDLE = Pressure(machine=0.1)
 CONNECTIONS = CLOSED.load.levels[0]
+PINNED = {"server": [0], "load": [1], "database": [1]}
 
 
 def loaded(milliseconds: float = 5.0, **changes: Any) -> LoadResult:
@@ -51,6 +55,7 @@ def used(pressure: Pressure | None = None, **cpu: float) -> Usage:
         ({}, []),
         ({"usage": used(other=2.0)}, ["busy"]),
         ({"usage": used(Pressure(cpu_some=0.3))}, ["waiting"]),
+        ({"usage": used(Pressure(cpu_some=0.3)), "cores": PINNED}, []),
         ({"usage": used(Pressure(steal=0.02))}, ["steal"]),
         ({"usage": used(generator=9.0)}, ["generator-busy"]),
         ({"result": loaded(busiest=0.9)}, ["generator-busy"]),
@@ -66,6 +71,7 @@ def used(pressure: Pressure | None = None, **cpu: float) -> Usage:
         ({"usage": used(IDLE, server=1.0, database=0.9)}, ["latency-bound"]),
         ({"usage": used(server=1.0, database=0.9)}, []),  # others are busy
         ({"usage": used(server=1.0, database=9.0)}, ["database-busy"]),
+        ({"usage": used(database=6.1), "cores": PINNED}, ["crowded"]),
         ({"usage": used(server=17.0)}, ["more-cores"]),
         ({"usage": used(server=17.0), "workload": RATE}, []),
         ({"usage": used(upstream=9.0)}, ["upstream-busy"]),
@@ -86,6 +92,8 @@ def used(pressure: Pressure | None = None, **cpu: float) -> Usage:
         ({"usage": used(IDLE, server=5.1)}, []),
         ({"usage": used(server=4.0, database=3.9)}, []),
         ({"usage": used(server=12.4)}, []),
+        ({"usage": used(database=5.9), "cores": PINNED}, []),
+        ({"usage": used(database=6.1), "cores": PINNED | {"database": [2]}}, []),
         ({"result": loaded(errors=Errors(status=900))}, []),
     ],
 )  # fmt: skip
@@ -93,7 +101,7 @@ def test_each_gate(given: dict[str, Any], kinds: list[str]) -> None:
     usual: dict[str, Any] = {
         "workload": CLOSED, "case": CLOSED.case[0], "level": CONNECTIONS, "result": loaded(),
         "usage": used(), "checked": Checked(during=9, after=9, unanswered=0), "sources": [],
-        "warmup": Warmup(seconds=4, requests=9, until_level=0),
+        "warmup": Warmup(seconds=4, requests=9, until_level=0), "cores": {},
     }  # fmt: skip
     assert [one.kind for one in warnings(**usual | given)] == kinds
 
@@ -107,7 +115,9 @@ def test_failed_requests_may_have_used_a_source(counted: int, failed: int, is_to
     result = loaded(requests=answered, errors=Errors(status=failed))
     sources = [Sources(name="postgresql", counted=counted, least=answered)]
     checked = Checked(during=9, after=9, unanswered=0)
-    found = warnings(CLOSED, CLOSED.case[0], CONNECTIONS, result, used(), checked, sources, None)
+    found = warnings(
+        CLOSED, CLOSED.case[0], CONNECTIONS, result, used(), checked, sources, None, {}
+    )
     assert ("other-clients" in [one.kind for one in found]) == is_told
 
 
@@ -195,6 +205,17 @@ def test_the_whole_machine_is_metered(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert usage.cpu.other == 6, "the load generator used 2"
     assert usage.pressure == Pressure(cpu_some=0.25, steal=0.05, softirq=0.1, machine=0.4)
     assert usage.other_share == pytest.approx(0.3)
+
+
+def test_what_happens_after_a_load_is_not_metered() -> None:
+    """The load generator may go on when its time is over."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        meter = Meter(Tree(psutil.Process(busy.pid)), Tree(), Tree(), Tree(), 0.4)
+        time.sleep(1.5)
+        usage = meter.usage(loaded(cpu=0.0))
+        busy.kill()
+    assert usage.cpu.server is not None
+    assert 0.1 < usage.cpu.server < 0.8
 
 
 def test_connections_that_no_server_accepted(tmp_path: Path) -> None:

@@ -223,18 +223,22 @@ def test_servers_do_not_inherit_a_huge_limit_of_open_files(
 
 
 @pytest.mark.parametrize(
-    ("count", "sources", "cores"),
+    ("count", "sources", "workers", "cores"),
     [
-        (3, True, {}),
-        (4, False, {"server": [0, 1, 2], "load": [3]}),
-        (4, True, {"server": [0, 1], "load": [3], "database": [2]}),
-        (8, True, {"server": [0, 1, 2, 3], "load": [6, 7], "database": [4, 5]}),
+        (1, True, 1, {}),
+        (2, False, 1, {"server": [0], "load": [1]}),
+        (2, True, 1, {"server": [0], "load": [1], "database": [1]}),
+        (2, True, 2, {}),
+        (3, True, 2, {"server": [0, 1], "load": [2], "database": [2]}),
+        (4, False, 1, {"server": [0, 1, 2], "load": [3]}),
+        (4, True, 16, {"server": [0, 1], "load": [3], "database": [2]}),
+        (8, True, 1, {"server": [0, 1, 2, 3], "load": [6, 7], "database": [4, 5]}),
     ],
 )
 def test_cores_are_divided_where_there_are_enough(
-    count: int, sources: bool, cores: dict[str, list[int]]
+    count: int, sources: bool, workers: int, cores: dict[str, list[int]]
 ) -> None:
-    assert default(range(count), sources=sources) == cores
+    assert default(range(count), sources=sources, workers=workers) == cores
 
 
 @pytest.fixture

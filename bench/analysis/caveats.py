@@ -8,7 +8,6 @@ import spec
 from bench.analysis.words import listed
 from bench.measuring.cores import as_text
 from bench.records.result import Run
-from bench.workloads.workload import Case
 
 _NAMES: dict[spec.Source, str] = {
     "mongodb": "MongoDB",
@@ -96,8 +95,7 @@ def _crowded(run: Run) -> list[str]:
     """Whether more programs and threads were busy at once than there are cores for them."""
     if run.workers or any(server.address for server in run.servers.values()):
         return []  # they are not on one machine
-    case = max(run.workload.case, key=_workers)
-    workers, threads = _workers(case), run.workload.load.threads
+    workers, threads = run.workload.workers, run.workload.load.threads
     if run.cpus:
         own = run.cpus.get("server", [])
         if own and workers > len(own):
@@ -129,10 +127,6 @@ def _frequency(run: Run) -> list[str]:
 def placement(run: Run) -> str:
     """``server on 0-2, load on 3``; empty if nothing was pinned."""
     return ", ".join(f"{role} on {as_text(cores)}" for role, cores in run.cpus.items())
-
-
-def _workers(case: Case) -> int:
-    return int(case.settings.get("WORKERS", "1"))
 
 
 def _of(count: int, word: str) -> str:

@@ -27,6 +27,8 @@ _WORDS: dict[WarningKind, str] = {
     "database-busy": "the database used {database} s of CPU, the server {server} s: the database "
     "may be the bottleneck",
     "upstream-busy": "the upstream used {share}% of a core: it may be the bottleneck",
+    "crowded": "the load generator and the databases used {share}% of the cores that they share: "
+    "they may be the bottleneck",
     "latency-bound": "latency-bound: no program used more than {share}% of a core, so requests "
     "waited for a timer or the network",
     "more-cores": "the server used {cores} cores with WORKERS={workers}: its requests per "

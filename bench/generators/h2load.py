@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
+
 from bench.generators.connections import Connections, connections
 from bench.generators.h2load_log import Log
 from bench.generators.h2load_result import FinishedLoad, Totals
@@ -61,8 +63,13 @@ def _timed(spec: LoadSpec) -> LoadResult:
     command = _command(spec, clients, ["--duration", f"{spec.duration * 1000:.0f}ms"])
     end = time.monotonic() + spec.duration
     seen: list[Connections] = []
+    used: list[float] = []  # CPU seconds at the end of the load
 
     def look(pid: int) -> None:
+        if time.monotonic() >= end:
+            with suppress(psutil.NoSuchProcess):
+                used.append(sum(psutil.Process(pid).cpu_times()[:2]))
+            return
         with suppress(OSError):
             for _ in range(2):  # a client that is just connecting again has no socket
                 found = connections(pid, urlsplit(spec.url).port or 80, clients)
@@ -72,8 +79,10 @@ def _timed(spec: LoadSpec) -> LoadResult:
                     break
 
     before = _LOOK + clients * _LOOK_EACH
-    looks = [spec.duration - times * before for times in _LOOKS]
+    looks = [*(spec.duration - times * before for times in _LOOKS), spec.duration]
     finished = run(command, spec, looks, look, lambda: time.monotonic() > end + _TEARDOWN)
+    if finished.was_stopped and used:
+        finished = replace(finished, cpu=used[0])
     last = seen[-1] if seen else None
     log = Log(_log(spec), spec.load.timeout, spec.statuses)
     if finished.was_stopped:

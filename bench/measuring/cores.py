@@ -15,13 +15,13 @@ Role = Literal["server", "database", "load"]
 Cores = Mapping[str, Sequence[int]]  # The cores of each role; a role that is missing runs on all
 ROLES: tuple[Role, ...] = get_args(Role)
 _FORM = re.compile(rf"({'|'.join(ROLES)})=(\S+)")
-_ENOUGH = 4  # The fewest cores that are divided among the roles by default
+_ENOUGH = 4  # The fewest cores of which each role has some to itself by default
 
 
-def chosen(parts: Sequence[str], *, sources: bool) -> dict[str, list[int]]:
+def chosen(parts: Sequence[str], *, sources: bool, workers: int) -> dict[str, list[int]]:
     """The cores that ``--cpus`` sets, or the default; empty if nothing is pinned."""
     if not parts:
-        return default(available(), sources=sources)
+        return default(available(), sources=sources, workers=workers)
     return {} if list(parts) == ["none"] else parse(parts)
 
 
@@ -51,16 +51,19 @@ def _cores(text: str) -> list[int]:
     return sorted(found)
 
 
-def default(cores: Sequence[int], *, sources: bool) -> dict[str, list[int]]:
+def default(cores: Sequence[int], *, sources: bool, workers: int = 1) -> dict[str, list[int]]:
     """A quarter for the load and, if they are used, one for the data sources; the server has the
-    rest. Below 4 cores nothing is pinned."""
-    if len(cores) < _ENOUGH:
+    rest. Below 4 cores these two share the last one; if then the server's processes have no core
+    each, nothing is pinned."""
+    few = len(cores) < _ENOUGH
+    if few and workers >= len(cores):
         return {}
-    quarter = len(cores) // 4
+    quarter = 1 if few else len(cores) // 4
     parts = {"load": cores[-quarter:]}
+    rest = cores[:-quarter]
     if sources:
-        parts["database"] = cores[-2 * quarter : -quarter]
-    rest = cores[: -quarter * len(parts)]
+        parts["database"] = parts["load"] if few else rest[-quarter:]
+        rest = rest if few else rest[:-quarter]
     return {role: sorted(own) for role, own in {"server": rest, **parts}.items()}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from bench.generators.connections import PATIENCE
 from bench.generators.interface import LoadResult
+from bench.measuring.cores import Cores
 from bench.measuring.meter import Usage
 from bench.measuring.steadiness import drift
 from bench.records.histogram import merged
@@ -37,25 +38,29 @@ def warnings(
     checked: Checked,
     sources: Sequence[Sources],
     warmup: Warmup | None,
+    cores: Cores,
 ) -> list[Warning]:
     """The warnings that a figure carries."""
     return [
         *result.warnings,
-        *_machine(usage),
+        *_machine(usage, cores),
         *_generator(workload, result, usage),
         *_load(workload, level, result, usage),
         *_steadiness(workload, result, warmup),
-        *_bottlenecks(workload, case, result, usage),
+        *_bottlenecks(workload, case, result, usage, cores),
         *_answers(workload, result, checked, sources),
     ]
 
 
-def _machine(usage: Usage) -> Iterator[Warning]:
-    """Whether the machine did other things, or had too few cores."""
+def _machine(usage: Usage, cores: Cores) -> Iterator[Warning]:
+    """Whether the machine did other things, or had too few cores.
+
+    On cores of its own, a server waits for nobody else.
+    """
     pressure = usage.pressure
     if usage.other_share > _BUSY:
         yield Warning.of("busy", share=usage.other_share)
-    if pressure.cpu_some and pressure.cpu_some > _WAITED:
+    if "server" not in cores and pressure.cpu_some and pressure.cpu_some > _WAITED:
         yield Warning.of("waiting", share=pressure.cpu_some)
     if pressure.steal and pressure.steal > _STOLEN:
         yield Warning.of("steal", share=pressure.steal)
@@ -111,7 +116,7 @@ def _steadiness(workload: Workload, result: LoadResult, warmup: Warmup | None) -
 
 
 def _bottlenecks(
-    workload: Workload, case: Case, result: LoadResult, usage: Usage
+    workload: Workload, case: Case, result: LoadResult, usage: Usage, cores: Cores
 ) -> Iterator[Warning]:
     """Whether something else than the server's CPU time limited the figure."""
     cpu, seconds = usage.cpu, result.seconds or 1
@@ -122,16 +127,27 @@ def _bottlenecks(
         yield Warning.of("database-busy", database=database, server=cpu.server)
     if upstream > _SATURATED:
         yield Warning.of("upstream-busy", share=upstream)
-    workers = int(case.settings.get("WORKERS", "1"))
-    own = cpu.server / seconds / workers
+    if (shared := _beside(usage, seconds, cores)) > _SATURATED:
+        yield Warning.of("crowded", share=shared)
+    own = cpu.server / seconds / case.workers
     if workload.load.model == "closed" and own > _SHARE:
-        yield Warning.of("more-cores", cores=cpu.server / seconds, workers=workers)
+        yield Warning.of("more-cores", cores=cpu.server / seconds, workers=case.workers)
     generator = cpu.generator / seconds / workload.load.threads
     busiest = max(own, database / seconds, upstream, generator)
     waited = (usage.pressure.cpu_some or 0) > _WAITED
     idle = max(busiest, usage.pressure.machine or 0) < _IDLE and not waited
     if workload.load.model == "closed" and idle:
         yield Warning.of("latency-bound", share=busiest)
+
+
+def _beside(usage: Usage, seconds: float, cores: Cores) -> float:
+    """The share of their cores that the load and the data sources use, if they share them."""
+    shared = cores.get("load", ())
+    if not shared or shared != cores.get("database"):
+        return 0.0
+    cpu = usage.cpu
+    used = cpu.generator + cpu.observer + (cpu.database or 0) + (cpu.upstream or 0)
+    return used / seconds / len(shared)
 
 
 def _answers(

@@ -1,6 +1,7 @@
 """What the programs and the machine used while a load ran."""
 
 import re
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from bench.records.measurement import Cpu, Pressure
 
 _STALLS = Path("/proc/pressure/cpu")
 _NETWORK = Path("/proc/net/netstat")
+_START = 0.1  # Seconds that the load generator may take before and after its load
 
 
 @dataclass(frozen=True)
@@ -44,23 +46,55 @@ class Usage:
         return self.cpu.other / self.machine * (self.pressure.machine or 0) if self.machine else 0.0
 
 
-class Meter:
-    """Counts from its creation on."""
+@dataclass(frozen=True)
+class _Reading:
+    """Seconds of CPU time so far: of each program, of this one, and what the machine counts."""
 
-    def __init__(self, server: Tree, databases: Tree, upstream: Tree, attackers: Tree) -> None:
+    programs: tuple[float, ...]
+    own: float
+    counts: Counts
+
+
+class Meter:
+    """Counts from its creation on, for no longer than a load is meant to last.
+
+    The load generator may go on after that, with a request at a time that counts as none.
+    """
+
+    def __init__(
+        self,
+        server: Tree,
+        databases: Tree,
+        upstream: Tree,
+        attackers: Tree,
+        seconds: float | None = None,
+    ) -> None:
         self._trees = (server, databases, upstream, attackers)
-        self._cpu = [one.cpu() for one in self._trees]
-        self._before = _now()
-        self._own = time.process_time()
+        self._before = self._read()
+        self._after: _Reading | None = None
+        self._end = threading.Timer(seconds + _START, self._stop) if seconds else None
+        if self._end:
+            self._end.daemon = True
+            self._end.start()
+
+    def _read(self) -> _Reading:
+        return _Reading(tuple(one.cpu() for one in self._trees), time.process_time(), _now())
+
+    def _stop(self) -> None:
+        self._after = self._read()
 
     def usage(self, result: LoadResult) -> Usage:
-        """What was used so far; of a search for the capacity, the share of the result's step."""
-        before, after = self._before, _now()
+        """What was used; of a search for the capacity, the share of the result's step."""
+        if self._end:
+            self._end.cancel()
+            self._end.join()
+        first, last = self._before, self._after or self._read()
+        before, after = first.counts, last.counts
         elapsed, busy = after.clock - before.clock, after.busy - before.busy
-        program, share = time.process_time() - self._own, result.share
+        program, share = last.own - first.own, result.share
         server, database, upstream, attackers = (
-            (tree.cpu() - used) * share if tree.roots else None
-            for tree, used in zip(self._trees, self._cpu, strict=True)
+            (now - used) * share if tree.roots else None
+            for tree, used, now in zip(self._trees, first.programs, last.programs, strict=True)
         )
         known = sum(one or 0 for one in (server, database, upstream, attackers))
         known += (result.cpu - result.workers_cpu + program) * share

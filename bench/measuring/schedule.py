@@ -43,7 +43,7 @@ def can_run(target: Target, case: Case) -> bool:
     """Whether a deployment can run as many processes as a case sets, or uses all cores in one."""
     deployment = target.deployment
     several = deployment.workers or deployment.all_cores
-    return several or case.settings.get("WORKERS", "1") == "1"
+    return several or case.workers == 1
 
 
 def settings_of(target: Target, case: Case) -> dict[str, str]:

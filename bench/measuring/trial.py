@@ -144,7 +144,15 @@ class _Trial:
             checked=checked,
             sources=sources,
             warnings=warnings(
-                self.workload, trial.case, trial.level, result, usage, checked, sources, warmup
+                self.workload,
+                trial.case,
+                trial.level,
+                result,
+                usage,
+                checked,
+                sources,
+                warmup,
+                self.context.cores,
             ),
             output=result.output,
         )
@@ -241,8 +249,10 @@ class _Trial:
             peak.watched(),
             sampler.sampling(self.workload.samples),
         ):
-            meter = Meter(tree, self.audit.databases, self.audit.upstream, attackers)
-            result = self._generate(server, self._spec(server))
+            spec = self._spec(server)
+            timed = spec.duration if spec.load.model == "closed" else None
+            meter = Meter(tree, self.audit.databases, self.audit.upstream, attackers, timed)
+            result = self._generate(server, spec)
             usage = meter.usage(result)
         peak.look()
         return result, usage, peak

@@ -14,7 +14,7 @@ Spoiling = Literal[
     "overload", "unsteady", "uncompared", "other-clients",
 ]
 Limiting = Literal[
-    "database-busy", "upstream-busy", "latency-bound", "more-cores", "connections-lost",
+    "database-busy", "upstream-busy", "crowded", "latency-bound", "more-cores", "connections-lost",
     "never-level", "at-least", "generator-limited",
 ]
 Noted = Literal[

@@ -33,6 +33,11 @@ class Case(BaseModel, extra="forbid", frozen=True):
     settings: Settings = {}
     attack: Attack | None = None
 
+    @property
+    def workers(self) -> int:
+        """Processes of a server, if it can have several."""
+        return int(self.settings.get("WORKERS", "1"))
+
 
 class Changes(BaseModel, extra="forbid", frozen=True):
     """Numbers with which ``--quick`` and the command line override those of a workload."""
@@ -91,6 +96,11 @@ class Workload(BaseModel, extra="forbid", frozen=True):
     def requested(self) -> list[str]:
         """Its paths, or that of its images."""
         return [self.images.endpoint] if self.images else self.paths
+
+    @property
+    def workers(self) -> int:
+        """The most processes of a server in a case."""
+        return max(case.workers for case in self.case)
 
     @property
     def is_attacked(self) -> bool:
