@@ -43,7 +43,7 @@ def warnings(
     """The warnings that a figure carries."""
     return [
         *result.warnings,
-        *_machine(usage, cores),
+        *_machine(usage, is_alone=_is_alone(workload, cores)),
         *_generator(workload, result, usage),
         *_load(workload, level, result, usage),
         *_steadiness(workload, result, warmup),
@@ -52,15 +52,19 @@ def warnings(
     ]
 
 
-def _machine(usage: Usage, cores: Cores) -> Iterator[Warning]:
-    """Whether the machine did other things, or had too few cores.
+def _is_alone(workload: Workload, cores: Cores) -> bool:
+    """Whether the server's cores are its own, so that it waits for nobody else."""
+    others = ["load", "database"] if workload.sources else ["load"]
+    server = set(cores.get("server", ()))
+    return bool(server) and all(role in cores and server.isdisjoint(cores[role]) for role in others)
 
-    On cores of its own, a server waits for nobody else.
-    """
+
+def _machine(usage: Usage, *, is_alone: bool) -> Iterator[Warning]:
+    """Whether the machine did other things, or had too few cores."""
     pressure = usage.pressure
     if usage.other_share > _BUSY:
         yield Warning.of("busy", share=usage.other_share)
-    if "server" not in cores and pressure.cpu_some and pressure.cpu_some > _WAITED:
+    if not is_alone and pressure.cpu_some and pressure.cpu_some > _WAITED:
         yield Warning.of("waiting", share=pressure.cpu_some)
     if pressure.steal and pressure.steal > _STOLEN:
         yield Warning.of("steal", share=pressure.steal)
