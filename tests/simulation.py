@@ -26,8 +26,8 @@ from upkeep.reference import published
 
 Array = NDArray[np.float64]
 
-MACHINE = "intel-xeon-2-cores"
-WORKLOADS = ("text", "json", "mongo-small", "mongo-big", "agents", "files", "gridfs")
+MACHINE = "amd-epyc-turin-2-cores"
+WORKLOADS = ("text", "json", "mongo-small", "agents", "files")
 NOISE = ("rate", "cpu", "p99")
 DESIGNS = ((33, 10), (7, 10), (3, 10))
 OTHER_REPEATS = (5, 15)
