@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS = ["README.md", "docs/choose.md"]
-SUMMARY = re.compile(r"<!-- summary: (\S+) cpu (.*?) -->\n(.*?)\n<!-- /summary -->", re.S)
+SUMMARY = re.compile(r'<!-- {{ summary\("(\S+)", "cpu", ({.*?}).*? -->\n(.*?)\n<!-- end -->', re.S)
 
 
 def repeats(machine: str, workload: str, level: float, target: str) -> list[float]:
@@ -29,14 +29,13 @@ def repeats(machine: str, workload: str, level: float, target: str) -> list[floa
 
 def cells(text: str) -> Iterator[tuple[str, str, float, str, str]]:
     """The machine, workload, level, deployment and text of each value of the summaries."""
-    for machine, options, table in SUMMARY.findall((ROOT / text).read_text(encoding="utf-8")):
-        columns = [word.split(":") for word in options.split() if ":" in word]
+    for machine, columns, table in SUMMARY.findall((ROOT / text).read_text(encoding="utf-8")):
         for line in table.splitlines()[2:]:
             server, _, *values = line.strip("|").split("|")
             name, folder = re.findall(r"\[(.*?)\]\((?:\.\./)?(.*?)\)", server)[0]
             manifest = tomllib.loads((ROOT / folder / "server.toml").read_text(encoding="utf-8"))
             target = f"{name}/{manifest['deployment'][0]['name']}"
-            for (workload, level), value in zip(columns, values, strict=True):
+            for (workload, level), value in zip(json.loads(columns).items(), values, strict=True):
                 yield machine, workload, float(level), target, value.strip()
 
 

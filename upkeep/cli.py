@@ -82,9 +82,9 @@ def submit(
 def figures(only_check: bool) -> None:
     """Write the figures in README.md and docs/, and the picture, from the published results.
 
-    A figure stands between <!-- figure: MACHINE/WORKLOAD SERVER LEVEL FIGURE --> and
-    <!-- /figure -->; upkeep/markers.py has the options. With --check, exit status 1 if a figure
-    differs, or if docs/ has one that comes from no result.
+    A figure or a table stands between <!-- {{ CALL }} --> and <!-- end -->; upkeep/functions.py has
+    the functions. With --check, exit status 1 if one differs, or if docs/ has a figure that comes
+    from no result.
     """
     if not only_check:
         for path in texts.texts():

@@ -1,22 +1,5 @@
-"""Tables of what is recorded of the servers: their deployments, code and answers.
+"""Tables of what is recorded of the servers: their deployments, code and answers."""
 
-The deployments of each server, the default first::
-
-    <!-- deployments: all -->
-    <!-- /deployments -->
-
-The code, model and risky answers of each server's first deployment, by the layer that decides::
-
-    <!-- servers: all -->
-    <!-- /servers -->
-
-Its answers to some questions, risky ones in bold, under headings of a few words::
-
-    <!-- answers: idle-timeout="idle connections" client-gone="a client leaves" -->
-    <!-- /answers -->
-"""
-
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
@@ -28,8 +11,8 @@ from harness.servers.source import count_lines
 from spec.behaviours import Layer, questions
 
 
-def deployments_table(_: str) -> str:
-    """Each server's lines, deployments and drivers."""
+def deployments() -> str:
+    """Each server's lines, drivers and deployments, the default first."""
     rows = []
     for server in find_servers().values():
         manifest = server.manifest
@@ -40,14 +23,15 @@ def deployments_table(_: str) -> str:
     return table(["Server", "Lines", "Deployments, the default first", "MongoDB", "SQL"], rows)
 
 
-def servers_table(_: str) -> str:
-    """Each server's lines, model, libraries and risky answers."""
+def servers() -> str:
+    """The lines, model, libraries and risky answers of each server's first deployment, these by the
+    layer that decides."""
     layers: tuple[Layer, ...] = get_args(Layer)
     heads = ["Server", "Language", "Lines", "Model", "MongoDB, SQL"]
     rows = []
-    for target, answers in _recorded():
+    for target, recorded in _recorded():
         manifest = target.server.manifest
-        rated = [questions()[id] for id, answer in answers.items() if _is_risky(id, answer)]
+        rated = [questions()[id] for id, answer in recorded.items() if _is_risky(id, answer)]
         risky = Counter(question.decided_by for question in rated)
         drivers = ", ".join(filter(None, (manifest.mongodb, manifest.sql)))
         facts = [manifest.language, str(count_lines(target.server)), target.deployment.model]
@@ -57,17 +41,16 @@ def servers_table(_: str) -> str:
     return table([*heads, *(f"Risky by {layer}" for layer in layers)], rows)
 
 
-def answers_table(words: str) -> str:
-    """Each server's answers to the questions that are named, with their headings."""
-    asked = dict(word.partition("=")[::2] for word in shlex.split(words))
-    if unknown := [id for id in asked if id not in questions()]:
+def answers(headings: dict[str, str]) -> str:
+    """Each server's answers to some questions, by their ids; risky ones are bold."""
+    if unknown := [id for id in headings if id not in questions()]:
         raise UsageError(f"there is no question {unknown[0]!r} in spec/behaviours.toml")
     rows = []
-    for target, answers in _recorded():
-        given = [(id, answers.get(id)) for id in asked]
+    for target, recorded in _recorded():
+        given = [(id, recorded.get(id)) for id in headings]
         cells = [f"**{one}**" if one and _is_risky(id, one) else one or "" for id, one in given]
         rows.append([link(target.server), *cells])
-    return table(["Server", *asked.values()], rows)
+    return table(["Server", *headings.values()], rows)
 
 
 def _is_risky(id: str, answer: str) -> bool:

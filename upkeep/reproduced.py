@@ -18,10 +18,10 @@ _HEADS = [
 ]
 
 
-def reproduced(words: str) -> str:
+def reproduced(*workloads: str) -> str:
     """A row for each workload; a shift is a server's change between the runs, and those of all
     servers are shown by their standard deviation."""
-    return table(_HEADS, map(_row, words.split()), numbers=True)
+    return table(_HEADS, map(_row, workloads), numbers=True)
 
 
 def _row(workload: str) -> list[str]:

@@ -1,15 +1,17 @@
-"""``./just figures``: figures in Markdown that come from published results.
+"""``./just figures``: what texts call for.
 
-They stand between two comments, which the page does not show::
+Markdown has it between two comments, which the page does not show. The first calls one of
+:data:`upkeep.functions.FUNCTIONS` in an expression of Jinja::
 
-    <!-- figure: MACHINE/WORKLOAD SERVER/DEPLOYMENT LEVEL FIGURE -->1,234<!-- /figure -->
+    <!-- {{ figure("MACHINE/WORKLOAD", "SERVER/DEPLOYMENT", 50, "rate") }} -->1,234<!-- end -->
 
-`upkeep.markers` lists the kinds of comments and their words. In ``docs/``, a number with a unit of
-a figure must be inside of such comments, or of those that say where it is quoted from::
+In ``docs/``, a number with a unit of a figure must be inside of such comments, or of those that say
+where it is quoted from::
 
-    <!-- quoted: SOURCE -->900 requests/s<!-- /quoted -->
+    <!-- quoted: SOURCE -->900 requests/s<!-- end -->
 
-Code is left alone.
+Code is left alone. A comment that begins a line ends a paragraph (CommonMark, HTML blocks), so it
+can only have a table.
 """
 
 import re
@@ -17,16 +19,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from jinja2 import StrictUndefined, TemplateError
+from jinja2.sandbox import SandboxedEnvironment
+
 from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.system.files import write_whole
-from upkeep.markers import KINDS
+from upkeep.functions import FUNCTIONS
 
-_MARKED = re.compile(
-    rf"<!-- (?P<kind>{'|'.join(KINDS)}): (?P<words>.*?)\s-->(?P<text>.*?)<!-- /(?P=kind) -->", re.S
-)
-_QUOTED = re.compile(r"<!-- quoted: .*?-->.*?<!-- /quoted -->", re.S)
-_STRAY = re.compile(rf"<!-- /?(?:{'|'.join(KINDS)}|quoted)\b.*?-->", re.S)
+_JINJA = SandboxedEnvironment(undefined=StrictUndefined)
+_TEXT = r"(?P<text>(?:(?!<!--).)*)<!-- end -->"
+_FILLED = re.compile(r"<!-- \{\{ (?P<call>.*?) \}\} -->" + _TEXT, re.S)
+_QUOTED = re.compile(rf"<!-- quoted: [^\n]*?-->{_TEXT}", re.S)
+_STRAY = re.compile(r"<!-- (?:\{\{|quoted:|end\b).*?-->", re.S)
+_FIRST = re.compile(r"^ *<!--(?:(?!-->).)*-->[^\n]*\S", re.S | re.M)
 _CODE = re.compile(r"^(```+).*?^\1[^\n]*$|(`+)[^`]+?\2", re.S | re.M)
 _TARGET = re.compile(r"\]\([^)\s]*\)|<https?:[^>]*>")
 _UNMARKED = re.compile(
@@ -71,7 +77,7 @@ def check(path: Path, *, strict: bool) -> list[Wrong]:
     new, wrong = filled(text, path)
     for before, after in zip(_marked(text), _marked(new), strict=True):
         if before["text"] != after["text"]:
-            what = f"{before['words']} is {_short(after)}, not {_short(before)}"
+            what = f"{before['call']} is {_short(after)}, not {_short(before)}"
             advice = f"{what}: run `./just figures`"
             wrong.append(Wrong(path, _line(text, before.start()), advice))
     if strict:
@@ -84,23 +90,34 @@ def filled(text: str, path: Path) -> tuple[str, list[Wrong]]:
     parts, wrong, end = [], [], 0
     for found in _marked(text):
         try:
-            content = KINDS[found["kind"]](found["words"])
+            content = _called(found["call"])
         except UsageError as error:
             wrong.append(Wrong(path, _line(text, found.start()), str(error)))
             content = found["text"]
         parts += [text[end : found.start("text")], content]
         end = found.end("text")
-    rest = _QUOTED.sub(_blank, _MARKED.sub(_blank, _without_code(text)))
+    rest = _QUOTED.sub(_blank, _FILLED.sub(_blank, _without_code(text)))
     for stray in _STRAY.finditer(rest):
         what = f"{stray[0]} has no counterpart"
         wrong.append(Wrong(path, _line(text, stray.start()), what))
-    return "".join([*parts, text[end:]]), wrong
+    new = "".join([*parts, text[end:]])
+    for first in _FIRST.finditer(_without_code(new)):
+        what = "a comment that begins a line ends the paragraph: put a word before it"
+        wrong.append(Wrong(path, _line(new, first.start()), what))
+    return new, wrong
+
+
+def _called(expression: str) -> str:
+    try:
+        return str(_JINJA.compile_expression(expression, undefined_to_none=False)(FUNCTIONS))
+    except (TemplateError, TypeError) as error:
+        raise UsageError(f"{expression}: {error}") from error
 
 
 def _marked(text: str) -> Iterator[re.Match[str]]:
     """The markers outside of code."""
     masked = _without_code(text)
-    for found in _MARKED.finditer(text):
+    for found in _FILLED.finditer(text):
         if masked[found.start() : found.start() + 4] == "<!--":
             yield found
 
@@ -116,12 +133,12 @@ def _blank(found: re.Match[str]) -> str:
 
 def _unmarked(text: str, path: Path) -> Iterator[Wrong]:
     rest = _without_code(text)
-    for pattern in (_MARKED, _QUOTED, _TARGET):
+    for pattern in (_FILLED, _QUOTED, _TARGET):
         rest = pattern.sub(_blank, rest)
     for found in _UNMARKED.finditer(rest):
         what = (
-            f"{found[0].strip()} comes from no result: put it between `<!-- figure: … -->` and "
-            "`<!-- /figure -->`, or `<!-- quoted: SOURCE -->` and `<!-- /quoted -->`"
+            f"{found[0].strip()} comes from no result: put it between `<!-- {{ figure(…) }} -->` "
+            "or `<!-- quoted: SOURCE -->`, and `<!-- end -->`"
         )
         yield Wrong(path, _line(text, found.start()), what)
 

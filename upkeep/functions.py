@@ -1,0 +1,127 @@
+"""The functions that texts call, beside those of :mod:`upkeep.claims`, :mod:`upkeep.recorded` and
+:mod:`upkeep.reproduced`.
+
+``result`` is ``MACHINE/WORKLOAD``, ``server`` is ``SERVER/DEPLOYMENT``, ``figure`` one of
+:data:`bench.analysis.figures.FIGURES`; a result with several cases needs a ``case``.
+"""
+
+from bench.analysis.caveats import spoiling
+from bench.analysis.figures import Row
+from bench.analysis.words import figure_text, interval_text, number
+from bench.records.warning import SPOILING
+from harness.errors import UsageError
+from harness.servers.catalog import find_servers
+from harness.servers.source import count_lines
+from upkeep.claims import Claim, claims
+from upkeep.lookup import Place, difference, known, ratio_words, rows_at, value_of
+from upkeep.recorded import answers, deployments, link, servers, table
+from upkeep.reference import published
+from upkeep.reproduced import reproduced
+
+
+def figure(result: str, server: str, level: float, name: str, case: str | None = None) -> str:
+    """A figure of a server."""
+    return _text(value_of(Place(result, server, level, case).row, name))
+
+
+def ratio(
+    result: str,
+    server: str,
+    other: str,
+    level: float,
+    name: str,
+    case: str | None = None,
+    of_case: str | None = None,
+) -> str:
+    """The ratio of a server's figure to another's, or to its own in another case."""
+    one, base = Place(result, server, level, case), Place(result, other, level, of_case or case)
+    found = difference(one, base, name)
+    if found is None:
+        raise UsageError(f"{name} of {server} and {other} has no ratio")
+    return ratio_words(found)
+
+
+def measured(
+    result: str, level: float, *names: str, case: str | None = None, tied: bool = False
+) -> str:
+    """A table of all servers at a level, by falling rate.
+
+    ``tied`` adds the letters of those that cannot be told apart by the figure that ranks.
+    """
+    heads = ["Server", *(f"{known(name).title}, {known(name).unit}" for name in names)]
+    rows = rows_at(result, level, case)
+    lines = [[row.target, *(_with_interval(row, name) for name in names)] for row in rows]
+    if tied:
+        heads.append("Tied")
+        lines = [[*line, row.standing] for line, row in zip(lines, rows, strict=True)]
+    return table(heads, lines, numbers=True)
+
+
+def cases(result: str, level: float, name: str) -> str:
+    """A table of a figure of each deployment in every case."""
+    names = [case.name for case in published(result).workload.case]
+    rows = [{row.target: row for row in rows_at(result, level, case)} for case in names]
+    lines = []
+    for server in find_servers().values():
+        for place, deployment in enumerate(server.manifest.deployment):
+            target = f"{server.name}/{deployment.name}"
+            if any(target in at for at in rows):
+                title = f"{link(server)}/{deployment.name}" if place else link(server)
+                lines.append([title, *(_rounded(at.get(target), name) for at in rows)])
+    unit = known(name).unit
+    return table(["Server", *(f"{case}, {unit}" for case in names)], lines, numbers=True)
+
+
+def summary(machine: str, name: str, workloads: dict[str, float], root: str = "../") -> str:
+    """A table of each server's first deployment: its lines of code, and a figure of some workloads
+    at one level each, to two significant digits.
+
+    ``root`` leads from the text to the servers.
+    """
+    heads, columns = ["Server", "Lines"], []
+    for workload, level in workloads.items():
+        rows = rows_at(f"{machine}/{workload}", level, None)
+        columns.append({row.target: row for row in rows})
+        path = published(f"{machine}/{workload}").workload.requested[0]
+        title = known(name).title.removesuffix(" of the server")
+        heads.append(f"{title} of `{path}`, {known(name).unit}")
+    lines = []
+    for server in find_servers().values():
+        target = f"{server.name}/{server.manifest.deployment[0].name}"
+        cells = [_rounded(column.get(target), name) for column in columns]
+        lines.append([link(server, root), str(count_lines(server)), *cells])
+    return table(heads, lines, numbers=True)
+
+
+def spoiled(machine: str, *workloads: str, kind: str | None = None) -> str:
+    """How many measurements have a warning that spoils them, or one of a kind."""
+    if kind not in (None, *SPOILING):
+        raise UsageError(f"no kind {kind!r} of warning spoils figures, only {', '.join(SPOILING)}")
+    found = [one for name in workloads for one in spoiling(published(f"{machine}/{name}"))]
+    return f"{sum(kind in one if kind else bool(one) for one in found):,} of {len(found):,}"
+
+
+def _with_interval(row: Row, name: str) -> str:
+    found = row.estimates.get(name)
+    return interval_text(found) if found else _text(value_of(row, name))
+
+
+def _text(value: float | None) -> str:
+    return "over the timeout" if value is None else figure_text(value)
+
+
+def _rounded(row: Row | None, name: str) -> str:
+    if row is None:
+        return ""
+    value = value_of(row, name)
+    return _text(value) if value is None else number(float(f"{value:.2g}"))
+
+
+FUNCTIONS = {
+    one.__name__.lower(): one
+    for one in (
+        *(figure, ratio, measured, cases, summary, spoiled),
+        *(Claim, claims, deployments, servers, answers, reproduced),
+    )
+}
+"""What a text may call, by name."""
