@@ -9,6 +9,7 @@ from bench.analysis.caveats import spoiling
 from bench.analysis.figures import Row
 from bench.analysis.words import figure_text, interval_text, number
 from bench.records.warning import SPOILING
+from bench.report.wording import title_of
 from harness.errors import UsageError
 from harness.servers.catalog import find_servers
 from harness.servers.source import count_lines
@@ -48,7 +49,9 @@ def measured(
 
     ``tied`` adds the letters of those that cannot be told apart by the figure that ranks.
     """
-    heads = ["Server", *(f"{known(name).title}, {known(name).unit}" for name in names)]
+    model = published(result).workload.load.model
+    heads = ["Server"]
+    heads += [f"{title_of(known(name), model)}, {known(name).unit}" for name in names]
     rows = rows_at(result, level, case)
     lines = [[row.target, *(_with_interval(row, name) for name in names)] for row in rows]
     if tied:
