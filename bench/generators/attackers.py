@@ -9,9 +9,11 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -21,8 +23,7 @@ from harness.paths import ROOT
 from harness.system.processes import ending, spawn, stop, wait_until
 
 _HOST = "127.0.0.1"
-_ARRIVAL = 2.0  # Seconds in which they connect, before the load begins
-_START = 30.0  # Seconds until then, at the most
+_START = 30.0  # Seconds until they run, at the most
 _BREAK = 0.05  # Seconds until one that was refused or cut off comes again
 _BIG = "big.bin"  # A file that no buffer holds
 _REQUEST = b"GET /%s HTTP/1.1\r\nHost: localhost\r\n"
@@ -60,13 +61,21 @@ async def _malform(client: socket.socket) -> None:
         await asyncio.sleep(_BREAK)
 
 
-ATTACKS: dict[Attack, tuple[int, Callable[[socket.socket], Awaitable[None]]]] = {
-    "slow senders": (500, _send_slowly),
-    "slow readers": (500, _read_slowly),
-    "idle connections": (1_000, _stay),
-    "malformed requests": (50, _malform),
+class Attackers(NamedTuple):
+    """How many connections do what."""
+
+    count: int
+    behave: Callable[[socket.socket], Awaitable[None]]
+    arrival: float = 2.0  # Seconds in which they come, before the load begins
+
+
+ATTACKS: dict[Attack, Attackers] = {
+    "slow senders": Attackers(500, _send_slowly),
+    # First the server fills the kernel's buffers of all, which takes up to 12 s of one core.
+    "slow readers": Attackers(500, _read_slowly, arrival=15.0),
+    "idle connections": Attackers(1_000, _stay),
+    "malformed requests": Attackers(50, _malform),
 }
-"""How many connections do what."""
 
 
 @contextmanager
@@ -94,6 +103,7 @@ def attacking(kind: Attack | None, port: int, folder: Path) -> Iterator[list[psu
             _require_running(process, log)
             if not come:
                 raise GeneratorError(f"attackers did not come within {_START:.0f} s")
+            time.sleep(ATTACKS[kind].arrival)
             yield [psutil.Process(process.pid)]
             _require_running(process, log)
         finally:
@@ -115,12 +125,10 @@ def files_to_attack(folder: Path) -> Path:
 
 
 async def _attack(kind: Attack, port: int) -> None:
-    """Attack until this process ends; write a line once all clients have come."""
-    count, behave = ATTACKS[kind]
-    clients = asyncio.gather(*(_come_again(behave, port) for _ in range(count)))
-    await asyncio.sleep(_ARRIVAL)
+    """Write a line, and attack until this process ends."""
+    count, behave, _ = ATTACKS[kind]
     print(f"{count} {kind}", flush=True)
-    await clients
+    await asyncio.gather(*(_come_again(behave, port) for _ in range(count)))
 
 
 async def _come_again(behave: Callable[[socket.socket], Awaitable[None]], port: int) -> None:
