@@ -50,7 +50,7 @@ def test_each_attack_ends_with_its_block(
         ended.append(True)
         writer.close()
 
-    count = ATTACKS[kind].count
+    count = ATTACKS[kind].connections
     with in_thread(listen) as port:
         with attacking(kind, port, tmp_path) as attackers:
             assert wait_until(lambda: len(received) == count, timeout=20)

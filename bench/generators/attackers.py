@@ -64,7 +64,7 @@ async def _malform(client: socket.socket) -> None:
 class Attackers(NamedTuple):
     """How many connections do what."""
 
-    count: int
+    connections: int
     behave: Callable[[socket.socket], Awaitable[None]]
     arrival: float = 2.0  # Seconds in which they come, before the load begins
 
@@ -126,9 +126,9 @@ def files_to_attack(folder: Path) -> Path:
 
 async def _attack(kind: Attack, port: int) -> None:
     """Write a line, and attack until this process ends."""
-    count, behave, _ = ATTACKS[kind]
-    print(f"{count} {kind}", flush=True)
-    await asyncio.gather(*(_come_again(behave, port) for _ in range(count)))
+    connections, behave, _ = ATTACKS[kind]
+    print(f"{connections} {kind}", flush=True)
+    await asyncio.gather(*(_come_again(behave, port) for _ in range(connections)))
 
 
 async def _come_again(behave: Callable[[socket.socket], Awaitable[None]], port: int) -> None:
