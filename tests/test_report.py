@@ -206,6 +206,15 @@ def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() 
     assert ">The one workload<" not in drawn
 
 
+def test_the_picture_leaves_refusals_out() -> None:
+    served, refused = short("one"), short("two")
+    refused.workload = refused.workload.model_copy(update={"statuses": [404]})
+    (table,) = tables_of(sections_of([served, refused]))
+    assert ">The two workload<" not in overview_svg(table)
+    (only,) = tables_of(sections_of([refused]))
+    assert ">The two workload<" in overview_svg(only)
+
+
 def test_results_of_one_kind_of_machine_stand_in_one_table() -> None:
     restarted = MACHINE.model_copy(
         update={"kernel": "6.2", "boot": "another", "memory": 8_000_100_000}
