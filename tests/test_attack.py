@@ -4,6 +4,7 @@ import asyncio
 import http.server
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -59,6 +60,17 @@ def test_each_attack_ends_with_its_block(
         assert len(received) == count
         assert not any(one.is_running() for one in attackers)
     assert set(received) == {SENT[kind]}
+
+
+@pytest.mark.quick
+def test_a_load_begins_once_attackers_have_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind: Attack = "idle connections"
+    monkeypatch.setitem(ATTACKS, kind, ATTACKS[kind]._replace(arrival=3.0))
+    began = time.monotonic()
+    with attacking(kind, free_port(), tmp_path):
+        assert time.monotonic() - began > 3
 
 
 @pytest.mark.quick

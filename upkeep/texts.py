@@ -110,7 +110,7 @@ def filled(text: str, path: Path) -> tuple[str, list[Wrong]]:
 def _called(expression: str) -> str:
     try:
         return str(_JINJA.compile_expression(expression, undefined_to_none=False)(FUNCTIONS))
-    except (TemplateError, TypeError) as error:
+    except (TemplateError, TypeError, ValueError, AttributeError) as error:  # wrong arguments
         raise UsageError(f"{expression}: {error}") from error
 
 

@@ -97,12 +97,12 @@ def attacking(kind: Attack | None, port: int, folder: Path) -> Iterator[list[psu
             output=output,
         )
         try:
-            come = wait_until(
+            started = wait_until(
                 lambda: log.stat().st_size > 0 or process.poll() is not None, timeout=_START
             )
             _require_running(process, log)
-            if not come:
-                raise GeneratorError(f"attackers did not come within {_START:.0f} s")
+            if not started:
+                raise GeneratorError(f"attackers did not start within {_START:.0f} s")
             time.sleep(ATTACKS[kind].arrival)
             yield [psutil.Process(process.pid)]
             _require_running(process, log)
