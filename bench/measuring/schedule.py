@@ -89,6 +89,8 @@ def _trial(
 ) -> Trial:
     warmup = target.deployment.warmup if workload.warmup is None else workload.warmup
     warming = workload.warmup if workload.warmup is not None else 2 * max(warmup, _WARMING)
+    if workload.load.model != "closed":
+        warming += warmup
     load = workload.load.duration_of(level) or _UNKNOWN
     if workload.load.model == "capacity":
         load = (load + _BETWEEN) * _STEPS

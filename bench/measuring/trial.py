@@ -38,8 +38,9 @@ from harness.system.scratch import scratch
 
 Server = Running | RemoteServer
 
-# Connections of the warm-up before a search for the capacity, which has no level of its own
+# Connections of the warm-up before loads whose level is no number of connections
 _WARM_CONNECTIONS = 50
+_NEW = 400.0  # New connections per second at the end of such a warm-up
 
 
 @dataclass(frozen=True)
@@ -182,9 +183,10 @@ class _Trial:
             raise TaskError(f"{name} ended under load, {ending(status)}\n{tail}")
 
     def _warm(self, server: Server, sampler: Sampler) -> tuple[list[LoadResult], Warmup | None]:
-        """Put load on the server until its rate is level, or for the workload's own time.
+        """Put load on the server until its rate is level, or for a time that is given.
 
-        It is the measurement's own load in the closed model; others have no rate that can rise.
+        It is the measurement's own load in the closed model. Other models begin with new
+        connections, on which a JIT compiler has to be warm as well.
         """
         own, least = self.workload.warmup, self.trial.warmup
         if not least:
@@ -199,11 +201,18 @@ class _Trial:
         def put(seconds: float) -> LoadResult:
             return self._generate(server, load.but(duration=seconds))
 
-        if own is None:
+        if own is None and self.workload.load.seeks_most:
             stages, warmup = warm_up(put, least)
         else:
-            stages = [put(max(own, 1))]
-            warmup = Warmup(seconds=max(own, 1), requests=stages[0].requests, judged=False)
+            seconds = max(2 * least if own is None else own, 1)
+            stages = [put(seconds)]
+            warmup = Warmup(seconds=seconds, requests=stages[0].requests, judged=False)
+        if self.workload.load.model != "closed":
+            calls = len(self.context.paths)
+            new = load.but(model="connection rate", level=_NEW, duration=least, calls=calls)
+            stages.append(self._generate(server, new))
+            warmup.seconds += least
+            warmup.requests += stages[-1].requests
         sampler.settle()
         return stages, warmup
 

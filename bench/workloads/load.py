@@ -56,6 +56,11 @@ class Load(BaseModel, extra="forbid", frozen=True):
             raise ValueError("levels must be whole numbers of connections")
         return self
 
+    @property
+    def seeks_most(self) -> bool:
+        """Whether the rate is what is measured, and not given."""
+        return self.model in ("closed", "capacity")
+
     def duration_of(self, level: float) -> float | None:
         """Seconds that a level takes; None where requests are counted."""
         if isinstance(self.duration, list):
