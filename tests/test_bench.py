@@ -154,6 +154,25 @@ def test_a_server_is_warmed_up_until_its_rate_is_level(
     assert one.sources[0].least >= one.requests + one.warmup.requests
 
 
+def test_a_given_rate_is_preceded_by_new_connections(
+    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = []
+
+    def look(load: LoadSpec, *rest: Any) -> LoadResult:
+        loads.append((load.load.model, load.level, load.duration))
+        return generate(load, *rest)
+
+    monkeypatch.setattr("bench.measuring.trial.generate", look)
+    plan = load_workload("under-attack").changed(Changes(duration=2, repeats=1))
+    plan = plan.model_copy(update={"case": plan.case[:1]})
+    (one,) = measured(wrong, backing, plan).measurements
+    assert loads == [("closed", 50, 2), ("connection rate", 400, 1), ("constant rate", 200, 2)]
+    assert one.warmup
+    assert (one.warmup.seconds, one.warmup.judged) == (3, False)
+    assert one.warmup.requests > 400
+
+
 @pytest.mark.parametrize(
     ("path", "body", "statuses", "is_right"),
     [

@@ -191,7 +191,7 @@ def test_the_warm_up_goes_on_until_the_rate_is_level(
 
 def test_the_whole_machine_is_metered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     none = psutil.cpu_times()._replace(**dict.fromkeys(psutil.cpu_times()._fields, 0.0))
-    some = none._replace(user=6.0, idle=10.0, softirq=2.0, steal=1.0, guest=1.0)
+    some = none._replace(user=9.0, idle=11.0, softirq=2.0, steal=1.0, guest=1.0)
     times, clock = iter((none, some)), iter((0.0, 10.0))
     monkeypatch.setattr(psutil, "cpu_times", lambda: next(times))
     monkeypatch.setattr(psutil, "cpu_count", lambda: 2)

@@ -41,6 +41,15 @@ def test_connections_of_one_request_are_due_when_they_are_opened() -> None:
     assert late.max() == 0
 
 
+def test_a_tick_of_the_generator_is_no_response_time(tmp_path: Path) -> None:
+    """One connection, a request every 10 ms; the second is sent a tick late, the third two."""
+    log = tmp_path / "log"
+    log.write_text("0\t200\t100\n11000\t200\t100\n22000\t200\t100\n")
+    lag = reschedule(log, partial(follow, clients=1, interval=10_000))
+    assert lag == pytest.approx(2, rel=0.02)
+    assert np.loadtxt(log).tolist() == [[0, 200, 100], [11000, 200, 100], [21000, 200, 1100]]
+
+
 def stalled(folder: Path) -> LoadResult:
     with freezing(port := free_port()):
         return generate(load_spec(folder, port, "/", level=200.0, duration=2 * PERIOD, sizes=[2]))

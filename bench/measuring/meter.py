@@ -133,12 +133,16 @@ def _share(part: float, whole: float) -> float:
 
 
 def _now() -> Counts:
-    times = psutil.cpu_times()
-    idle = times.idle + times.iowait + times.steal + times.guest + times.guest_nice
+    """Time is busy if it is not idle, which most kernels time.
+
+    They may count the others by what runs at each tick: too much of a program whose timers wake it
+    then (Documentation/timers/no_hz.rst in the kernel's source).
+    """
+    times, cpus, clock = psutil.cpu_times(), psutil.cpu_count() or 1, time.monotonic()
     return Counts(
-        cpus=psutil.cpu_count() or 1,
-        clock=time.monotonic(),
-        busy=sum(times) - idle,
+        cpus=cpus,
+        clock=clock,
+        busy=clock * cpus - times.idle - times.iowait - times.steal,
         softirq=times.softirq,
         steal=times.steal,
         waited=_waited(_STALLS),

@@ -22,6 +22,5 @@ lazy val root = (project in file("."))
     ),
     Test / fork := true,
     Compile / doc / sources := Seq.empty,
-    bashScriptExtraDefines += "export LC_ALL=C.UTF-8",
-    Universal / javaOptions += "-J-Xms64m" // not a 64th of the machine's memory
+    bashScriptExtraDefines += "export LC_ALL=C.UTF-8"
   )

@@ -24,6 +24,7 @@ if __name__ == "__main__":
         log_output=False,
         debug=False,
         socket_timeout=75,
+        max_size=10_000,
     )
     postgresql.clear()
     mongodb.client.close()
