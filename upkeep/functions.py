@@ -8,7 +8,6 @@
 from bench.analysis.caveats import spoiling
 from bench.analysis.figures import Row
 from bench.analysis.words import figure_text, interval_text, number
-from bench.records.warning import SPOILING
 from bench.report.wording import title_of
 from harness.errors import UsageError
 from harness.servers.catalog import find_servers
@@ -96,12 +95,10 @@ def summary(machine: str, name: str, workloads: dict[str, float], root: str = ".
     return table(heads, lines, numbers=True)
 
 
-def spoiled(machine: str, *workloads: str, kind: str | None = None) -> str:
-    """How many measurements have a warning that spoils them, or one of a kind."""
-    if kind not in (None, *SPOILING):
-        raise UsageError(f"no kind {kind!r} of warning spoils figures, only {', '.join(SPOILING)}")
+def spoiled(machine: str, *workloads: str) -> str:
+    """How many measurements have a warning that spoils them."""
     found = [one for name in workloads for one in spoiling(published(f"{machine}/{name}"))]
-    return f"{sum(kind in one if kind else bool(one) for one in found):,} of {len(found):,}"
+    return f"{sum(map(bool, found)):,} of {len(found):,}"
 
 
 def _with_interval(row: Row, name: str) -> str:
