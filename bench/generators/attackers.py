@@ -142,5 +142,4 @@ async def _come_again(behave: Callable[[socket.socket], Awaitable[None]], port: 
 
 
 if __name__ == "__main__":
-    os.nice(10)  # a load generator on the same core goes first
     asyncio.run(_attack(sys.argv[1], int(sys.argv[2])))  # type: ignore[arg-type]
