@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from bench.analysis.figures import rows_of
 from bench.records import store
+from bench.records.measurement import Warmup
 from bench.records.result import Failure, Run
 from bench.records.store import read, write
 from bench.records.warning import Warning
@@ -204,6 +205,17 @@ def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() 
     drawn = overview_svg(first)
     assert ">The two workload<" in drawn
     assert ">The one workload<" not in drawn
+
+
+def test_a_warm_up_is_said_to_be_judged_only_where_it_was() -> None:
+    run = short("one")
+    for judged, text in (
+        (False, "that the server's manifest sets"),
+        (True, "until the rate was level"),
+    ):
+        run.measurements[0].warmup = Warmup(seconds=3, requests=9, judged=judged)
+        (section,) = sections_of([run])
+        assert text in section.warmup
 
 
 def test_the_picture_leaves_refusals_out() -> None:

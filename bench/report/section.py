@@ -79,7 +79,8 @@ class Section:
     def warmup(self) -> str:
         """The warm-up before each measurement."""
         seconds = self.run.workload.warmup
-        if seconds is None and not any(one.warmup for one in self.run.measurements):
+        warmups = [one.warmup for one in self.run.measurements]
+        if seconds is None and not any(one and one.judged for one in warmups):
             return "after the warm-up that the server's manifest sets"
         return words.warmup_words(seconds)
 
