@@ -25,6 +25,7 @@ from tests import runs
 pytestmark = pytest.mark.quick
 
 CLOSED, RATE = load_workload("text"), load_workload("agents-constant")
+CAPACITY = load_workload("agents-capacity")
 IDLE = Pressure(machine=0.1)
 CONNECTIONS = CLOSED.load.levels[0]
 PINNED = {"server": [0], "load": [1], "database": [1]}
@@ -68,6 +69,11 @@ def used(pressure: Pressure | None = None, **cpu: float) -> Usage:
         ({"workload": RATE, "result": loaded(20.0, lag=1.9)}, []),
         ({"workload": RATE, "result": loaded(0.1, lag=1.4)}, []),
         ({"workload": RATE, "result": loaded(0.1, lag=1.6)}, ["generator-late"]),
+        ({"workload": CAPACITY, "level": 100, "result": loaded(1.0, lag=9.9)}, []),
+        (
+            {"workload": CAPACITY, "level": 100, "result": loaded(1.0, lag=10.1)},
+            ["generator-late"],
+        ),
         ({"workload": RATE, "usage": used(Pressure(machine=0.91))}, ["overload"]),
         ({"usage": used(Pressure(machine=0.91))}, []),
         ({"usage": used(IDLE, server=1.0, database=0.9)}, ["latency-bound"]),

@@ -17,7 +17,9 @@ _WAITED = 0.25  # The share of time in which a task may wait for a CPU
 _STOLEN = 0.01  # The share of CPU time that the hypervisor may give to others
 _SATURATED = 0.8  # The share of its cores that the load generator or the upstream may use
 _OBSERVED = 0.03  # The share of a core that measuring may use
-_LATE = 0.1  # The share of the median response time by which the generator may be late
+# The share of the response time that counts by which the generator may be late: of the median, and
+# of the limit on it in a search for the capacity
+_LATE = 0.1
 _PUNCTUAL = 1.5  # Milliseconds that are never late: a tick of h2load's timers, and to wake up
 _PRESENT = 0.9  # The share of the connections that must be in service on average
 _OVERLOADED = 0.9  # The share of the machine that a given rate may use
@@ -44,7 +46,7 @@ def warnings(
     return [
         *result.warnings,
         *_machine(usage, is_alone=_is_alone(workload, cores)),
-        *_generator(workload, result, usage),
+        *_generator(workload, level, result, usage),
         *_load(workload, level, result, usage),
         *_steadiness(workload, result, warmup),
         *_bottlenecks(workload, case, result, usage, cores),
@@ -70,7 +72,9 @@ def _machine(usage: Usage, *, is_alone: bool) -> Iterator[Warning]:
         yield Warning.of("steal", share=pressure.steal)
 
 
-def _generator(workload: Workload, result: LoadResult, usage: Usage) -> Iterator[Warning]:
+def _generator(
+    workload: Workload, level: float, result: LoadResult, usage: Usage
+) -> Iterator[Warning]:
     """Whether measuring itself limited the figure."""
     seconds = result.seconds or 1
     busiest = result.busiest
@@ -79,7 +83,8 @@ def _generator(workload: Workload, result: LoadResult, usage: Usage) -> Iterator
     if busiest > _SATURATED:
         yield Warning.of("generator-busy", share=busiest)
     median = result.latency.p50 if result.latency else None
-    if result.lag and result.lag > max(_LATE * (median or 0), _PUNCTUAL):
+    counted = level if workload.load.model == "capacity" else median or 0
+    if result.lag and result.lag > max(_LATE * counted, _PUNCTUAL):
         yield Warning.of("generator-late", ms=result.lag)
     if usage.cpu.observer / seconds > _OBSERVED:
         yield Warning.of("observer", share=usage.cpu.observer / seconds)
