@@ -24,8 +24,8 @@ from bench.analysis.compare import main as compare
 from bench.generators import LoadResult, LoadSpec, generate
 from bench.measuring.process_tree import listening_at
 from bench.measuring.runner import measure_all, require_conformance, start
-from bench.measuring.steadiness import warm_up
 from bench.measuring.trial import RunContext
+from bench.measuring.warmup import warm_up
 from bench.records import store
 from bench.records.result import Run
 from bench.records.store import find, read

@@ -191,7 +191,7 @@ def test_the_text_of_a_figure(value: float | None, text: str) -> None:
 def test_a_table_is_filled_in(page: Path) -> None:
     call = 'measured("box/text", 200, "rate", "failed", case="1 worker", tied=true)'
     assert lines_of(page, call) == [
-        "| Server | Requests per second, requests/s | Failed requests, % | Tied |",
+        "| Server | Throughput, requests/s | Failed requests, % | Tied |",
         "| --- | ---: | ---: | ---: |",
         "| express/express | 4,059 (4,011 to 4,109) | 0 [0 to 0] |  |",
         "| tornado/tornado | 2,050 (2,025 to 2,075) | 0 [0 to 0] | A |",
@@ -202,7 +202,7 @@ def test_a_table_is_filled_in(page: Path) -> None:
 
 def test_a_summary_is_filled_in(page: Path) -> None:
     head, ruler, *lines = lines_of(page, 'summary("box", "cpu", {"short": 200}, root="")')
-    assert head == "| Server | Lines | CPU time of `/index`, µs/request |"
+    assert head == "| Server | Lines | `/index`, µs/request |"
     assert ruler == "| --- | ---: | ---: |"
     (express,) = (line for line in lines if line.startswith("| [express](node/express) |"))
     assert re.fullmatch(r".* \| \d+ \| 230 \|", express)

@@ -15,7 +15,8 @@ from bench.generators.interface import LoadResult
 from bench.measuring.gates import warnings
 from bench.measuring.meter import Meter, Usage, _refused
 from bench.measuring.process_tree import Tree
-from bench.measuring.steadiness import drift, warm_up
+from bench.measuring.steadiness import drift
+from bench.measuring.warmup import warm_up
 from bench.records.histogram import Histogram
 from bench.records.measurement import Checked, Clients, Cpu, Errors, Pressure, Sources, Warmup
 from bench.records.warning import GATES, SPOILING, Warning

@@ -15,7 +15,7 @@ from statistics import geometric_mean
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-TEXTS = ["README.md", "docs/choose.md"]
+TEXTS = ["README.md", "docs/choose.md", "docs/differences.md"]
 SUMMARY = re.compile(r'<!-- {{ summary\("(\S+)", "cpu", ({.*?}).*? -->\n(.*?)\n<!-- end -->', re.S)
 
 

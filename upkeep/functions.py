@@ -85,8 +85,7 @@ def summary(machine: str, name: str, workloads: dict[str, float], root: str = ".
         rows = rows_at(f"{machine}/{workload}", level, None)
         columns.append({row.target: row for row in rows})
         path = published(f"{machine}/{workload}").workload.requested[0]
-        title = known(name).title.removesuffix(" of the server")
-        heads.append(f"{title} of `{path}`, {known(name).unit}")
+        heads.append(f"`{path}`, {known(name).unit}")
     lines = []
     for server in find_servers().values():
         target = f"{server.name}/{server.manifest.deployment[0].name}"

@@ -77,7 +77,7 @@ def _of(part: str, name: str, unit: float = 1.0) -> Callable[[Measurement], floa
 FIGURES = {
     one.name: one
     for one in (
-        Figure("rate", "Requests per second", "requests/s", lambda one: one.rate, "more"),
+        Figure("rate", "Throughput", "requests/s", lambda one: one.rate, "more"),
         Figure("p50", "Median latency", "ms", _latency("p50")),
         Figure("p90", "Latency, 90th percentile", "ms", _latency("p90")),
         Figure("p95", "Latency, 95th percentile", "ms", _latency("p95")),

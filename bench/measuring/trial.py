@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -22,7 +23,7 @@ from bench.measuring.remote_server import RemoteServer
 from bench.measuring.responses import Contract, Sampler, body_sizes, require_bodies
 from bench.measuring.schedule import Trial, settings_of
 from bench.measuring.source_audit import SourceAudit, TransientError, delete_notes
-from bench.measuring.steadiness import warm_up
+from bench.measuring.warmup import warmed
 from bench.records.measurement import Measurement, Memory, Warmup
 from bench.records.store import now
 from bench.workloads.workload import Workload
@@ -37,10 +38,6 @@ from harness.system.processes import ending
 from harness.system.scratch import scratch
 
 Server = Running | RemoteServer
-
-# Connections of the warm-up before loads whose level is no number of connections
-_WARM_CONNECTIONS = 50
-_NEW = 400.0  # New connections per second at the end of such a warm-up
 
 
 @dataclass(frozen=True)
@@ -183,36 +180,11 @@ class _Trial:
             raise TaskError(f"{name} ended under load, {ending(status)}\n{tail}")
 
     def _warm(self, server: Server, sampler: Sampler) -> tuple[list[LoadResult], Warmup | None]:
-        """Put load on the server until its rate is level, or for a time that is given.
-
-        It is the measurement's own load in the closed model. Other models begin with new
-        connections, on which a JIT compiler has to be warm as well.
-        """
-        own, least = self.workload.warmup, self.trial.warmup
+        least = self.trial.warmup
         if not least:
             return [], None
-        load = self._spec(server)
-        level = load.level if load.load.model == "closed" else _WARM_CONNECTIONS
-        threads = load.load.threads if load.load.model == "closed" else 1
-        load = replace(load, headers={}).but(
-            level=level, model="closed", requests=None, threads=threads
-        )
-
-        def put(seconds: float) -> LoadResult:
-            return self._generate(server, load.but(duration=seconds))
-
-        if own is None and self.workload.load.seeks_most:
-            stages, warmup = warm_up(put, least)
-        else:
-            seconds = max(2 * least if own is None else own, 1)
-            stages = [put(seconds)]
-            warmup = Warmup(seconds=seconds, requests=stages[0].requests, judged=False)
-        if self.workload.load.model != "closed":
-            calls = len(self.context.paths)
-            new = load.but(model="connection rate", level=_NEW, duration=least, calls=calls)
-            stages.append(self._generate(server, new))
-            warmup.seconds += least
-            warmup.requests += stages[-1].requests
+        load, put = replace(self._spec(server), headers={}), partial(self._generate, server)
+        stages, warmup = warmed(load, put, least, self.workload.warmup)
         sampler.settle()
         return stages, warmup
 
