@@ -148,18 +148,17 @@ def test_equality_is_proved_by_two_tests(ratio: float, deviation: float, holds: 
     assert (claim.chances[0] < 0.05) == holds == (1 / 1.1 < interval.low < interval.high < 1.1)
 
 
-def test_spoiled_measurements_are_counted(page: Path) -> None:
-    """In both results together."""
-    for name, warned in ("text", "busy"), ("short", "unsteady"):
-        run = a_run(name, cases=("1 worker",))
-        for one in run.measurements:
-            one.warnings = []
-        run.measurements[0].warnings = [Warning.of(warned), Warning.of("failed")]
-        (page.parent / f"reference/box/{name}.json.gz").write_bytes(pack(run))
-    call = 'spoiled("box", "text",\n"short")'
-    page.write_text(f"Of these, {filled(call)}.")
-    update(page)
-    assert "-->2 of 48<!--" in page.read_text()
+def test_a_table_of_results_counts_spoiled_measurements(page: Path) -> None:
+    """A measurement counts once, however many warnings spoil it."""
+    run = a_run("text", cases=("1 worker",))
+    for one in run.measurements:
+        one.warnings = []
+    run.measurements[0].warnings = [Warning.of("busy"), Warning.of("unsteady")]
+    run.measurements[1].warnings = [Warning.of("busy"), Warning.of("failed")]
+    (page.parent / "reference/box/text.json.gz").write_bytes(pack(run))
+    *_, text = lines_of(page, 'results("box")')
+    assert text.startswith("| [`text`](../bench/workloads/text.toml) | ")
+    assert text.endswith(" | 4 | 3 | 2 of 24 | busy 2, unsteady 1 |")
 
 
 def test_figures_of_two_machines_have_no_ratio(page: Path) -> None:
@@ -248,6 +247,7 @@ def test_what_is_recorded_is_filled_in(page: Path, call: str, row: str) -> None:
         (ONE.replace("200", '"many"'), "Unknown format code 'g' for object of type 'str'"),
         ('summary("box", "cpu", "short")', "has no attribute 'items'"),
         (CLAIMS.replace("1.99", "twice"), "could not convert string to float: 'twice'"),
+        ('results("far")', "there is no published result of 'far'"),
         ("figur()", "'figur' is undefined"),
         ("figure(", "unexpected"),
         (CLAIMS.replace('"more"', '"faster"'), "one of more, less, same is needed, not 'faster'"),

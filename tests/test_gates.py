@@ -16,7 +16,7 @@ from bench.measuring.gates import warnings
 from bench.measuring.meter import Meter, Usage, _refused
 from bench.measuring.process_tree import Tree
 from bench.measuring.steadiness import drift
-from bench.measuring.warmup import warm_up
+from bench.measuring.warmup import come_to_rest, warm_up
 from bench.records.histogram import Histogram
 from bench.records.measurement import Checked, Clients, Cpu, Errors, Pressure, Sources, Warmup
 from bench.records.warning import GATES, SPOILING, Warning
@@ -194,6 +194,17 @@ def test_the_warm_up_goes_on_until_the_rate_is_level(
     if until is not None:
         assert warmup.until_level == until
     assert (warmup.until_level is None) == (seconds == 120)
+
+
+@pytest.mark.parametrize(("busy", "least", "most"), [(1.5, 1.5, 4), (60, 3, 4)])
+def test_a_server_comes_to_rest_before_it_is_measured(busy: float, least: float, most: float) -> None:
+    work = f"import time\nwhile time.process_time() < {busy}: pass\ntime.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", work]) as server:
+        began = time.monotonic()
+        come_to_rest(Tree(psutil.Process(server.pid)), longest=3)
+        took = time.monotonic() - began
+        server.kill()
+    assert least <= took < most
 
 
 def test_the_whole_machine_is_metered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

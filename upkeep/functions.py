@@ -5,6 +5,8 @@
 :data:`bench.analysis.figures.FIGURES`; a result with several cases needs a ``case``.
 """
 
+from collections import Counter
+
 from bench.analysis.caveats import spoiling
 from bench.analysis.figures import Row
 from bench.analysis.words import figure_text, interval_text, number
@@ -15,7 +17,7 @@ from harness.servers.source import count_lines
 from upkeep.claims import Claim, claims
 from upkeep.lookup import Place, difference, known, ratio_words, rows_at, value_of
 from upkeep.recorded import answers, deployments, link, servers, table
-from upkeep.reference import published
+from upkeep.reference import published, workloads_of
 from upkeep.reproduced import reproduced
 
 
@@ -94,10 +96,25 @@ def summary(machine: str, name: str, workloads: dict[str, float], root: str = ".
     return table(heads, lines, numbers=True)
 
 
-def spoiled(machine: str, *workloads: str) -> str:
-    """How many measurements have a warning that spoils them."""
-    found = [one for name in workloads for one in spoiling(published(f"{machine}/{name}"))]
-    return f"{sum(map(bool, found)):,} of {len(found):,}"
+def results(machine: str) -> str:
+    """A table of a machine's published results, with the measurements that a warning spoils."""
+    lines = []
+    for name in workloads_of(machine):
+        run = published(f"{machine}/{name}")
+        found = spoiling(run)
+        kinds = Counter(kind for own in found for kind in own).most_common()
+        lines.append(
+            [
+                f"[`{name}`](../bench/workloads/{name}.toml)",
+                run.started[:10],
+                str(len({one.target for one in run.measurements})),
+                str(max(one.repeat for one in run.measurements)),
+                f"{sum(map(bool, found))} of {len(found)}",
+                ", ".join(f"{kind} {count}" for kind, count in kinds),
+            ]
+        )
+    heads = ["Workload", "Measured", "Deployments", "Repeats", "Spoiled", "By warnings of the kind"]
+    return table(heads, lines)
 
 
 def _with_interval(row: Row, name: str) -> str:
@@ -119,7 +136,7 @@ def _rounded(row: Row | None, name: str) -> str:
 FUNCTIONS = {
     one.__name__.lower(): one
     for one in (
-        *(figure, ratio, measured, cases, summary, spoiled),
+        *(figure, ratio, measured, cases, summary, results),
         *(Claim, claims, deployments, servers, answers, reproduced),
     )
 }

@@ -46,6 +46,14 @@ def all_published() -> list[Run]:
     return [read(path) for path in sorted(REFERENCE.glob("*/*.json.gz"))]
 
 
+def workloads_of(machine: str) -> list[str]:
+    """The names of a machine's published results."""
+    found = sorted((REFERENCE / machine).glob("*.json.gz"))
+    if not found:
+        raise UsageError(f"there is no published result of {machine!r}")
+    return [one.name.removesuffix(".json.gz") for one in found]
+
+
 @cache
 def published(name: str) -> Run:
     """The published result ``MACHINE/WORKLOAD``."""

@@ -23,7 +23,7 @@ from bench.measuring.remote_server import RemoteServer
 from bench.measuring.responses import Contract, Sampler, body_sizes, require_bodies
 from bench.measuring.schedule import Trial, settings_of
 from bench.measuring.source_audit import SourceAudit, TransientError, delete_notes
-from bench.measuring.warmup import warmed
+from bench.measuring.warmup import come_to_rest, warmed
 from bench.records.measurement import Measurement, Memory, Warmup
 from bench.records.store import now
 from bench.workloads.workload import Workload
@@ -99,7 +99,7 @@ class _Trial:
             contract = Contract(self.context.files, refusals, self.workload.stored)
             subject = Subject(server.host, server.port)
             sampler = Sampler(subject, contract, self.context.paths, self.workload.body)
-            warm, warmup = self._warm(server, sampler)
+            warm, warmup = self._warm(server, tree, sampler)
             pace = work() if tree.roots else None
             result, usage, peak = self._load(server, tree, sampler)
             environment = settings_in(server.environment)
@@ -179,13 +179,16 @@ class _Trial:
             name = self.trial.target.name
             raise TaskError(f"{name} ended under load, {ending(status)}\n{tail}")
 
-    def _warm(self, server: Server, sampler: Sampler) -> tuple[list[LoadResult], Warmup | None]:
+    def _warm(
+        self, server: Server, tree: Tree, sampler: Sampler
+    ) -> tuple[list[LoadResult], Warmup | None]:
         least = self.trial.warmup
         if not least:
             return [], None
         load, put = replace(self._spec(server), headers={}), partial(self._generate, server)
         stages, warmup = warmed(load, put, least, self.workload.warmup)
         sampler.settle()
+        come_to_rest(tree)
         return stages, warmup
 
     def _generate(self, server: Server, spec: LoadSpec) -> LoadResult:

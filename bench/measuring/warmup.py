@@ -5,9 +5,11 @@ at steady state; Barrett and others, Virtual machine warmup blows hot and cold (
 takes minutes, or never comes.
 """
 
+import time
 from collections.abc import Callable
 
 from bench.generators.interface import LoadResult, LoadSpec
+from bench.measuring.process_tree import Tree
 from bench.measuring.steadiness import change
 from bench.records.measurement import Warmup
 
@@ -17,6 +19,9 @@ _REQUESTS = 2_000  # The fewest requests of a warm-up, unless it takes
 _SECONDS = 15.0  # as long as this
 _CONNECTIONS = 50  # Before loads whose level is no number of connections
 _NEW = 400.0  # New connections per second at the end
+_REST = 30.0  # The most seconds that a server gets to come to rest
+_LOOK = 0.5  # Seconds in which
+_IDLE = 0.05  # a server at rest uses less than this share of a core
 
 
 def warmed(
@@ -70,3 +75,13 @@ def warm_up(
         is_level = enough and rise <= 0
     requests, until = (sum(one.requests for one in some) for some in (stages, stages[:-2]))
     return stages, Warmup(seconds=spent, requests=requests, until_level=until if is_level else None)
+
+
+def come_to_rest(server: Tree, longest: float = _REST) -> None:
+    """Wait until a server is idle: a JIT compiler goes on with what the warm-up has queued."""
+    deadline, used = time.monotonic() + longest, server.cpu()
+    while time.monotonic() < deadline:
+        time.sleep(_LOOK)
+        before, used = used, server.cpu()
+        if used - before < _IDLE * _LOOK:
+            return
