@@ -145,7 +145,7 @@ def test_a_server_is_warmed_up_until_its_rate_is_level(
     wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or for 8 s here, as this machine may be too busy; the audit counts all its stages."""
-    monkeypatch.setattr("bench.measuring.trial.warm_up", partial(warm_up, longest=8))
+    monkeypatch.setattr("bench.measuring.warmup.warm_up", partial(warm_up, longest=8))
     plan = workload("/mongo", [5]).model_copy(update={"warmup": None, "repeats": 1})
     (one,) = measured(wrong, backing, plan).measurements
     assert one.warmup
@@ -157,17 +157,19 @@ def test_a_server_is_warmed_up_until_its_rate_is_level(
 def test_a_given_rate_is_preceded_by_new_connections(
     wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loads = []
+    loads: list[Any] = []
 
     def look(load: LoadSpec, *rest: Any) -> LoadResult:
         loads.append((load.load.model, load.level, load.duration))
         return generate(load, *rest)
 
     monkeypatch.setattr("bench.measuring.trial.generate", look)
+    monkeypatch.setattr("bench.measuring.trial.come_to_rest", lambda _: loads.append("rest"))
     plan = load_workload("under-attack").changed(Changes(duration=2, repeats=1))
     plan = plan.model_copy(update={"case": plan.case[:1]})
     (one,) = measured(wrong, backing, plan).measurements
-    assert loads == [("closed", 50, 2), ("connection rate", 400, 1), ("constant rate", 200, 2)]
+    closed, new, given = ("closed", 50, 1), ("connection rate", 400, 1), ("constant rate", 200, 2)
+    assert loads == [closed, "rest", closed, "rest", new, "rest", given]
     assert one.warmup
     assert (one.warmup.seconds, one.warmup.judged) == (3, False)
     assert one.warmup.requests > 400

@@ -165,10 +165,13 @@ def server(rates: Any) -> Any:
     """Puts load on a server whose rate depends on the seconds that it has been under load."""
     clock = [0.0]
 
-    def put(seconds: float) -> LoadResult:
+    def burst(seconds: float) -> LoadResult:
         began, clock[0] = clock[0], clock[0] + seconds
         windows = [round(rates(began + at / 4) / 4) for at in range(round(4 * seconds))]
         return loaded(seconds=seconds, requests=sum(windows), windows=windows)
+
+    def put(seconds: float) -> list[LoadResult]:
+        return [burst(1) for _ in range(round(seconds))]
 
     return put
 
@@ -180,8 +183,8 @@ def server(rates: Any) -> Any:
         (lambda _: 20, 16, 80),  # too few requests to tell at once
         (lambda at: 3000 - 100 * (at // 1), 2, 0),  # slower, as the machine is: no warm-up
         (lambda at: 2000 + 500 * (at // 1 % 2), 4, None),  # a neighbour comes and goes
-        (lambda at: min(200 * at, 4000), 64, None),
-        (lambda at: 1000 * (1 + at) ** 0.3, 120, None),
+        (lambda at: min(400 * at, 4000), 32, None),
+        (lambda at: 1000 * (1 + at) ** 0.3, 60, None),
     ],
     ids=["an interpreter", "a slow one", "a fall", "a neighbour", "a compiler", "never level"],
 )
@@ -193,11 +196,13 @@ def test_the_warm_up_goes_on_until_the_rate_is_level(
     assert warmup.requests == sum(one.requests for one in stages)
     if until is not None:
         assert warmup.until_level == until
-    assert (warmup.until_level is None) == (seconds == 120)
+    assert (warmup.until_level is None) == (seconds == 60)
 
 
 @pytest.mark.parametrize(("busy", "least", "most"), [(1.5, 1.5, 4), (60, 3, 4)])
-def test_a_server_comes_to_rest_before_it_is_measured(busy: float, least: float, most: float) -> None:
+def test_a_server_comes_to_rest_before_it_is_measured(
+    busy: float, least: float, most: float
+) -> None:
     work = f"import time\nwhile time.process_time() < {busy}: pass\ntime.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", work]) as server:
         began = time.monotonic()

@@ -186,10 +186,10 @@ class _Trial:
         if not least:
             return [], None
         load, put = replace(self._spec(server), headers={}), partial(self._generate, server)
-        stages, warmup = warmed(load, put, least, self.workload.warmup)
+        rest = partial(come_to_rest, tree)
+        results, warmup = warmed(load, put, rest, least, self.workload.warmup)
         sampler.settle()
-        come_to_rest(tree)
-        return stages, warmup
+        return results, warmup
 
     def _generate(self, server: Server, spec: LoadSpec) -> LoadResult:
         try:
