@@ -5,8 +5,6 @@
 :data:`bench.analysis.figures.FIGURES`; a result with several cases needs a ``case``.
 """
 
-from collections import Counter
-
 from bench.analysis.caveats import spoiling
 from bench.analysis.figures import Row
 from bench.analysis.words import figure_text, interval_text, number
@@ -101,16 +99,15 @@ def results(machine: str) -> str:
     lines = []
     for name in workloads_of(machine):
         run = published(f"{machine}/{name}")
-        found = spoiling(run)
-        kinds = Counter(kind for own in found for kind in own).most_common()
+        spoiled, kinds = spoiling(run)
         lines.append(
             [
                 f"[`{name}`](../bench/workloads/{name}.toml)",
                 run.started[:10],
                 str(len({one.target for one in run.measurements})),
                 str(max(one.repeat for one in run.measurements)),
-                f"{sum(map(bool, found))} of {len(found)}",
-                ", ".join(f"{kind} {count}" for kind, count in kinds),
+                f"{spoiled} of {len(run.measurements)}",
+                ", ".join(f"{kind} {count}" for kind, count in kinds.items()),
             ]
         )
     heads = ["Workload", "Measured", "Deployments", "Repeats", "Spoiled", "By warnings of the kind"]

@@ -47,21 +47,23 @@ def _missing(run: Run) -> list[str]:
 
 def _spoiled(run: Run) -> list[str]:
     """How many measurements have a warning that spoils them, and which."""
-    found = spoiling(run)
-    spoiled, kinds = sum(map(bool, found)), Counter(kind for own in found for kind in own)
+    spoiled, kinds = spoiling(run)
     if not spoiled:
         return []
-    each = listed(f"{kind} ({count})" for kind, count in kinds.most_common())
+    each = listed(f"{kind} ({count})" for kind, count in kinds.items())
     verb = "is" if spoiled == 1 else "are"
-    return [f"{spoiled} of {_of(len(found), 'measurement')} {verb} spoiled: {each}"]
+    return [f"{spoiled} of {_of(len(run.measurements), 'measurement')} {verb} spoiled: {each}"]
 
 
-def spoiling(run: Run) -> list[set[str]]:
-    """For each measurement, the kinds of the warnings that spoil it."""
-    return [
+def spoiling(run: Run) -> tuple[int, dict[str, int]]:
+    """How many measurements have a warning that spoils them, and how many of each kind, the most
+    frequent first."""
+    found = [
         {one.kind for one in measured.warnings if one.severity == "spoils"}
         for measured in run.measurements
     ]
+    kinds = Counter[str](sorted(kind for own in found for kind in own))
+    return sum(map(bool, found)), dict(kinds.most_common())
 
 
 def _pace(run: Run) -> list[str]:
