@@ -194,7 +194,7 @@ def test_sorting_by_keyboard(opened: Opened) -> None:
         ("Server", "ascending", sorted(BY_RATE)),
         ("Server", "descending", sorted(BY_RATE, reverse=True)),
         ("CPU µs per request: server", "ascending", BY_RATE),
-        ("Requests per second: rate, 95% interval", "descending", BY_RATE),
+        ("Throughput, requests/s: rate, 95% interval", "descending", BY_RATE),
     ):
         button = table.get_by_role("button", name=name, exact=True)
         button.focus()

@@ -111,5 +111,5 @@ def case_words(case: Case) -> str:
 def warmup_words(seconds: float | None) -> str:
     """The warm-up before each measurement."""
     if seconds is None:
-        return "after a warm-up until the rate was level, of 2 min at the most"
+        return "after a warm-up until the rate was level"
     return f"after {number(seconds)} s of warm-up" if seconds else "without warm-up"

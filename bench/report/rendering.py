@@ -16,7 +16,7 @@ from bench.records.result import ServerInfo
 from bench.report.code import Code, commit_of
 from bench.report.overview import Table
 from bench.report.section import Section
-from bench.report.wording import TIMES, share_text, times_name, value_text
+from bench.report.wording import TIMES, share_text, times_name, title_of, value_text
 from bench.workloads.load import OPEN
 from conformance import pages
 from harness.servers.manifest import Deployment
@@ -128,7 +128,7 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
     model = section.run.workload.load.model
     ranked = section.ranked.name
     columns = {
-        "Capacity, requests/s" if model == "capacity" else "Requests per second": {"rate": "rate"},
+        f"{title_of(FIGURES['rate'], model)}, requests/s": {"rate": "rate"},
         "Cores used": {
             "cores": "server",
             "database_cores": "database",
