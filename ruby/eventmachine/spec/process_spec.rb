@@ -8,7 +8,11 @@ JSON_BODY = { 'Content-Type' => 'application/json' }.freeze
 RSpec.describe 'The process' do # as a user starts it
   around { |example| Dir.mktmpdir { |folder| (@folder = folder) && example.run } }
 
-  after { Process.kill(:KILL, @process) && Process.wait(@process) if @process }
+  after do |example|
+    puts log if example.exception && @process
+    Process.kill(:KILL, @process) && Process.wait(@process) if @process
+    @bound&.close
+  end
 
   def log = File.read("#{@folder}/log")
 
@@ -22,8 +26,16 @@ RSpec.describe 'The process' do # as a user starts it
     status
   end
 
+  # Bound, so that no other program gets it; a server may listen there.
+  def free_port
+    @bound = Socket.new(:INET, :STREAM)
+    @bound.setsockopt(:SOCKET, :REUSEADDR, true)
+    @bound.bind(Addrinfo.tcp('127.0.0.1', 0))
+    @bound.local_address.ip_port
+  end
+
   def serve(settings = {})
-    @port = TCPServer.open('127.0.0.1', 0) { |socket| socket.addr[1] }
+    @port = free_port
     start({ 'HOST' => '127.0.0.1', 'PORT' => @port.to_s, **settings })
     600.times do
       return TCPSocket.new('127.0.0.1', @port).close
