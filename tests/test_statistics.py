@@ -50,8 +50,12 @@ def test_equal_servers_are_told_apart_in_at_most_5_percent_of_runs(
 def test_all_intervals_of_a_run_hold_in_95_percent_of_runs(
     figure: str, servers: int, repeats: int
 ) -> None:
-    """Or in a few more: noise beyond a normal one makes the variances larger."""
-    assert 0.93 <= outcome(figure, servers, repeats).covered <= 0.985
+    """Or in a few more: noise beyond a normal one makes the variances larger.
+
+    That of the 99th percentile most, which differs by servers.
+    """
+    most = 0.995 if figure == "p99" else 0.985
+    assert 0.93 <= outcome(figure, servers, repeats).covered <= most
 
 
 @each_design
