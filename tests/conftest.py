@@ -30,7 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def chromium() -> Iterator[Browser]:
     require(["chromium"])
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_program("chromium"))
+        shell = find_program("chromium-headless-shell")
+        browser = playwright.chromium.launch(executable_path=shell)
         yield browser
         browser.close()
 

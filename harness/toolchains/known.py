@@ -111,10 +111,10 @@ _ALL = (
     Toolchain("h2load", "h2load", ("h2load",), debian=("nghttp2-client",)),
     Toolchain(
         "chromium",
-        "Chromium, and the libatomic that Playwright's driver needs",
-        ("chromium",),
+        "Chromium's headless shell, and the libatomic that Playwright's driver needs",
+        ("chromium-headless-shell",),
         suits=lambda: find_library("atomic") is not None,
-        debian=("chromium", "libatomic1"),
+        debian=("chromium-headless-shell", "libatomic1"),
     ),
     Toolchain(
         "buildah",
