@@ -20,7 +20,7 @@ _BODIES = {b"/short": b"h", b"/long": b"hi!", b"/unnamed-long": b"hi!", b"/image
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer requests as their paths say."""
     with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-        while True:
+        for before in itertools.count():
             head = await reader.readuntil(b"\r\n\r\n")
             path = head.split()[1]
             if length := re.search(rb"content-length: (\d+)", head, re.I):
@@ -32,14 +32,15 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
             if path == b"/never" or (path == b"/rarely" and is_thousandth):
                 await reader.read()
                 break
-            if path == b"/late":
+            if path == b"/late" or (path == b"/late-once" and not before):
                 await asyncio.sleep(1)
+            is_last = path == b"/closing" or (path == b"/hundred" and before == 99)
             body = _BODIES.get(path, b"hi")
             reason = b"" if path.startswith(b"/unnamed") else b"X"
             head = b"HTTP/1.1 %d " + reason + b"\r\nContent-Length: %d\r\n"
-            head += b"Connection: close\r\n\r\n" if path == b"/closing" else b"\r\n"
+            head += b"Connection: close\r\n\r\n" if is_last else b"\r\n"
             writer.write(head % (_STATUSES.get(path, 200), len(body)) + body)
-            if path == b"/closing":
+            if is_last:
                 break
     writer.close()
 

@@ -1,12 +1,13 @@
 """A constant rate of h2load: response times count from when requests were due."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench.generators import generate
+from bench.generators import generate, h2load
 from bench.generators.interface import LoadResult
 from bench.generators.schedule import at_once, follow, reschedule
 from bench.records.measurement import Errors
@@ -31,6 +32,14 @@ def test_each_connection_has_a_schedule_of_its_own() -> None:
     assert sorted(due) == [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]
     assert late.max() == 0
     assert (starts - due).max() == 15  # the request that was due at 20, while it waited
+
+
+def test_a_connection_may_be_opened_after_others_have_sent_again() -> None:
+    """Two connections, a request every 10; the second is opened at 25."""
+    starts = np.array([0, 10, 20, 25, 30, 35, 40, 45.0])
+    due, late = follow(starts, np.ones(8), clients=2, interval=10)
+    assert list(due) == list(starts)
+    assert late.max() == 0
 
 
 def test_connections_of_one_request_are_due_when_they_are_opened() -> None:
@@ -103,6 +112,30 @@ def test_a_server_that_closes_each_connection_gets_its_rate(tmp_path: Path) -> N
         result = generate(spec)
     assert (result.requests, result.errors) == (100, Errors())
     assert all(40 <= second <= 60 for second in result.per_second[:2])
+
+
+def test_no_connection_carries_more_requests_than_its_server_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(h2load, "MOST_CLIENTS", 2)
+    spec = load_spec(tmp_path, 9, "/hundred", level=200.0, duration=2.0, timeout=0.5)
+    with serving() as port:
+        spec = replace(spec, url=f"http://127.0.0.1:{port}")
+        results = [generate(replace(spec, most_calls=most)) for most in (100, None)]
+    assert [one.errors.total > 0 for one in results] == [False, True]
+    assert results[0].requests == 400
+
+
+def test_no_percentile_counts_what_is_due_while_connections_are_opened(tmp_path: Path) -> None:
+    """The first response of each connection takes a second."""
+    with serving() as port:
+        spec = load_spec(tmp_path, port, "/late-once", level=20.0, duration=3.0)
+        results = [generate(replace(spec, opening=opening)) for opening in (2.0, 0.0)]
+    assert [one.requests for one in results] == [60, 60]
+    assert [one.latency is not None and (one.latency.p90 or 0) > 500 for one in results] == [
+        False,
+        True,
+    ]
 
 
 def test_an_empty_log_has_no_lag(tmp_path: Path) -> None:

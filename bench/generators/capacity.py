@@ -27,6 +27,10 @@ _START = 0.9  # The first rate, relative to that of a closed load
 _GROWTH = 1.2  # The ratio of the first two rates; later ones rise or fall by its powers
 _WIDTH = 1.05  # The ratio of the lowest rate that did not hold to the highest that did, at the end
 _LEAST = 1.0  # The lowest rate that is tried, in requests per second
+_OPENING = 2.0  # Seconds before each step, in which its connections are opened
+# The most requests of a connection: Tomcat and others close it after a hundred by default, and
+# h2load sends no more then at a rate
+_CALLS = 100
 _BUSY = 0.9  # The share of a core from which a process of the load generator is at its limit
 # The most seconds that a server gets between steps to become as quick as the limit
 _RECOVERY = 10.0
@@ -115,7 +119,9 @@ class _Search:
         return math.sqrt(low * high) if low else high / further
 
     def _try(self, rate: float) -> _Tried:
-        result = self._put(self._spec.but(model="constant rate", level=rate))
+        duration = _OPENING + (self._spec.duration or 0)
+        spec = self._spec.but(model="constant rate", level=rate, duration=duration)
+        result = self._put(replace(spec, most_calls=_CALLS, opening=_OPENING))
         limit, ended = self._spec.level, result.requests + result.errors.total
         p99 = result.latency.p99 if result.latency else None
         failed = result.errors.total / ended if ended else 1.0

@@ -185,6 +185,10 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
     clients, schedule = requests, []
     if spec.keep_alive:
         clients = min(math.ceil(spec.level), requests, MOST_CLIENTS)
+        if spec.most_calls:
+            clients = max(clients, math.ceil(requests / spec.most_calls))
+        if spec.opening:
+            count, period = _opening(clients / (spec.opening / 2))
         schedule = ["--rps", f"{spec.level / clients:.6f}"]
     command = _command(
         spec,
@@ -201,7 +205,8 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
     if spec.keep_alive:
         due = partial(follow, clients=clients, interval=clients / spec.level * 1e6)
     lag = reschedule(_log(spec), due)
-    log = Log(_log(spec), spec.load.timeout, spec.statuses)
+    judged = (spec.opening, duration) if spec.opening else None
+    log = Log(_log(spec), spec.load.timeout, spec.statuses, judged)
     if finished.was_stopped:
         totals = Totals(started=requests, done=log.ended)
     else:

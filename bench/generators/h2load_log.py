@@ -1,5 +1,6 @@
 """h2load's log: a line for each request that ended."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,9 +21,21 @@ _CHUNK = 16_000_000
 class Log:
     """What a log says. Its columns are start (µs since the epoch), status and duration (µs)."""
 
-    def __init__(self, path: Path, timeout: float, statuses: Sequence[int] = (200,)) -> None:
-        """``timeout`` in seconds; ``statuses`` are those of good responses."""
+    def __init__(
+        self,
+        path: Path,
+        timeout: float,
+        statuses: Sequence[int] = (200,),
+        judged: tuple[float, float] | None = None,
+    ) -> None:
+        """``timeout`` in seconds; ``statuses`` are those of good responses.
+
+        ``judged`` are the seconds after the first request from which and before which one has to
+        start for its response time to count; all do without.
+        """
         self.good = Histogram()
+        self.judged = Histogram() if judged else self.good
+        self._from, self._before = (1e6 * one for one in judged or (0, math.inf))
         self.late = 0  # Answered well, but too late
         self.refused = 0  # Answered with another status
         self.ended = 0  # All requests in the log
@@ -45,6 +58,9 @@ class Log:
         self.late += int(np.count_nonzero(right & ~in_time))
         self.refused += int(np.count_nonzero((status >= 0) & ~right))
         self.good.add(took[good])
+        if self.judged is not self.good:
+            since = began[good] - self.first
+            self.judged.add(took[good][(since >= self._from) & (since < self._before)])
         when, counts = np.unique(ended[good] // 1000, return_counts=True)
         self._ends.update(dict(zip(when.tolist(), counts.tolist(), strict=True)))
 

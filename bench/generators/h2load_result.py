@@ -70,7 +70,7 @@ class FinishedLoad:
             cpu=finished.cpu,
             observer=finished.observer,
             output=finished.output,
-            histogram=log.good.encoded(),
+            histogram=log.judged.encoded(),
             attempts=self.totals.started,
             bodies=self._bodies(unended),
             windows=log.windows(max(self.spec.duration or 0, seconds)),

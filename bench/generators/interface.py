@@ -37,6 +37,10 @@ class LoadSpec:
     sizes: Sequence[int] = ()
     seed: int = 1  # Of the random order
     keep_alive: bool = True  # Whether a connection carries more than one request
+    # Of a constant rate: the most requests that a connection carries, and the seconds at the start
+    # in which connections are opened, and of which no percentile counts a request
+    most_calls: int | None = None
+    opening: float = 0.0
 
     @property
     def duration(self) -> float | None:

@@ -27,20 +27,14 @@ def follow(starts: Times, took: Times, clients: int, interval: float) -> tuple[T
     ``starts``, in order, and ``took`` are those of all requests; each of the ``clients`` has a
     request due every ``interval``. All times have the same unit.
     """
-    # The requests of each interval come in the same order, each when it was due or later.
-    whole = -(-len(starts) // clients) * clients
-    intervals = np.full(whole, np.inf)
-    intervals[: len(starts)] = starts
-    elapsed = interval * np.arange(whole // clients)
-    first = (intervals.reshape(-1, clients) - elapsed[:, np.newaxis]).min(axis=0)
-    waiting = [(due, due) for due in np.sort(first).tolist()]  # when free to send, and when due
+    waiting: list[tuple[float, float]] = []  # of each connection, when free to send, and when due
     due, late = np.empty(len(starts)), np.empty(len(starts))
     for at, (start, seconds) in enumerate(zip(starts.tolist(), took.tolist(), strict=True)):
-        free, due[at] = waiting[0]
+        is_new = len(waiting) < clients and not (waiting and waiting[0][0] <= start)
+        free, due[at] = (start, start) if is_new else heapq.heappop(waiting)
         late[at] = max(start - free, 0)
-        heapq.heapreplace(
-            waiting, (max(due[at] + interval, start + seconds), float(due[at]) + interval)
-        )
+        following = float(due[at]) + interval
+        heapq.heappush(waiting, (max(following, start + seconds), following))
     return np.minimum(due, starts), late
 
 

@@ -12,7 +12,7 @@ _OVERHEAD = 3.0  # Seconds that a trial takes besides its load, until trials hav
 _WARMING = 1.0  # The fewest seconds of half a warm-up that goes on until the rate is level
 _UNKNOWN = 10.0  # The same for a load that ends by itself
 _STEPS = 8  # The usual steps of a search for the capacity
-_BETWEEN = 2.5  # Seconds that each of them takes besides its load
+_BETWEEN = 4.5  # Seconds that each of them takes besides its load
 
 
 @dataclass(frozen=True)
