@@ -53,10 +53,13 @@ def test_connections_of_one_request_are_due_when_they_are_opened() -> None:
 def test_a_tick_of_the_generator_is_no_response_time(tmp_path: Path) -> None:
     """One connection, a request every 10 ms; the second is sent a tick late, the third two."""
     log = tmp_path / "log"
-    log.write_text("0\t200\t100\n11000\t200\t100\n22000\t200\t100\n")
-    lag = reschedule(log, partial(follow, clients=1, interval=10_000))
-    assert lag == pytest.approx(2, rel=0.02)
-    assert np.loadtxt(log).tolist() == [[0, 200, 100], [11000, 200, 100], [21000, 200, 1100]]
+    sent = "0\t200\t100\n11000\t200\t100\n22000\t200\t100\n30500\t200\t100\n"
+    due = partial(follow, clients=1, interval=10_000)
+    for after, lag in ((0, 2), (0.03, 0.5)):
+        log.write_text(sent)
+        assert reschedule(log, due, after) == pytest.approx(lag, rel=0.02)
+    rows = [[0, 200, 100], [11000, 200, 100], [21000, 200, 1100], [30500, 200, 100]]
+    assert np.loadtxt(log).tolist() == rows
 
 
 def stalled(folder: Path) -> LoadResult:

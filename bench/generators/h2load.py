@@ -204,7 +204,7 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
     due = partial(at_once, count=count, period=period * 1e3)
     if spec.keep_alive:
         due = partial(follow, clients=clients, interval=clients / spec.level * 1e6)
-    lag = reschedule(_log(spec), due)
+    lag = reschedule(_log(spec), due, spec.opening)
     judged = (spec.opening, duration) if spec.opening else None
     log = Log(_log(spec), spec.load.timeout, spec.statuses, judged)
     if finished.was_stopped:

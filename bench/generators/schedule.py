@@ -47,11 +47,14 @@ def at_once(starts: Times, took: Times, count: int, period: float) -> tuple[Time
     return np.minimum(due, starts), np.zeros(len(took))
 
 
-def reschedule(log: Path, due_at: Callable[[Times, Times], tuple[Times, Times]]) -> float | None:
+def reschedule(
+    log: Path, due_at: Callable[[Times, Times], tuple[Times, Times]], after: float = 0.0
+) -> float | None:
     """Rewrite a log so that requests start when they were due, by one of the functions above.
 
-    Returns the 99th percentile, in milliseconds, of how late free connections sent them. What of
-    that is within a tick of h2load's timers is taken from the response times.
+    Returns the 99th percentile, in milliseconds, of how late free connections sent them, from
+    ``after`` seconds on. What of that is within a tick of h2load's timers is taken from the
+    response times.
     """
     if not log.stat().st_size:
         return None
@@ -63,4 +66,5 @@ def reschedule(log: Path, due_at: Callable[[Times, Times], tuple[Times, Times]])
     rows[:, 2] += rows[:, 0] - sendable
     rows[:, 0] = sendable
     np.savetxt(log, rows, "%d")
-    return float(np.percentile(late, 99)) / 1000
+    judged = late[starts - starts[0] >= after * 1e6]
+    return float(np.percentile(judged, 99)) / 1000 if len(judged) else None
