@@ -55,9 +55,9 @@ def test_a_tick_of_the_generator_is_no_response_time(tmp_path: Path) -> None:
     log = tmp_path / "log"
     sent = "0\t200\t100\n11000\t200\t100\n22000\t200\t100\n30500\t200\t100\n"
     due = partial(follow, clients=1, interval=10_000)
-    for after, lag in ((0, 2), (0.03, 0.5)):
+    for judged, lag in (((0, 1), 2), ((0.03, 1), 0.5), ((0, 0.02), 1)):
         log.write_text(sent)
-        assert reschedule(log, due, after) == pytest.approx(lag, rel=0.02)
+        assert reschedule(log, due, judged) == pytest.approx(lag, rel=0.02)
     rows = [[0, 200, 100], [11000, 200, 100], [21000, 200, 1100], [30500, 200, 100]]
     assert np.loadtxt(log).tolist() == rows
 

@@ -204,8 +204,8 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
     due = partial(at_once, count=count, period=period * 1e3)
     if spec.keep_alive:
         due = partial(follow, clients=clients, interval=clients / spec.level * 1e6)
-    lag = reschedule(_log(spec), due, spec.opening)
-    judged = (spec.opening, duration) if spec.opening else None
+    judged = (spec.opening, duration if spec.opening else math.inf)
+    lag = reschedule(_log(spec), due, judged)
     log = Log(_log(spec), spec.load.timeout, spec.statuses, judged)
     if finished.was_stopped:
         totals = Totals(started=requests, done=log.ended)

@@ -26,16 +26,16 @@ class Log:
         path: Path,
         timeout: float,
         statuses: Sequence[int] = (200,),
-        judged: tuple[float, float] | None = None,
+        judged: tuple[float, float] = (0.0, math.inf),
     ) -> None:
         """``timeout`` in seconds; ``statuses`` are those of good responses.
 
         ``judged`` are the seconds after the first request from which and before which one has to
-        start for its response time to count; all do without.
+        start for its response time to count.
         """
         self.good = Histogram()
-        self.judged = Histogram() if judged else self.good
-        self._from, self._before = (1e6 * one for one in judged or (0, math.inf))
+        self.judged = self.good if judged == (0.0, math.inf) else Histogram()
+        self._from, self._before = (1e6 * one for one in judged)
         self.late = 0  # Answered well, but too late
         self.refused = 0  # Answered with another status
         self.ended = 0  # All requests in the log

@@ -48,12 +48,14 @@ def at_once(starts: Times, took: Times, count: int, period: float) -> tuple[Time
 
 
 def reschedule(
-    log: Path, due_at: Callable[[Times, Times], tuple[Times, Times]], after: float = 0.0
+    log: Path,
+    due_at: Callable[[Times, Times], tuple[Times, Times]],
+    judged: tuple[float, float] = (0.0, np.inf),
 ) -> float | None:
     """Rewrite a log so that requests start when they were due, by one of the functions above.
 
-    Returns the 99th percentile, in milliseconds, of how late free connections sent them, from
-    ``after`` seconds on. What of that is within a tick of h2load's timers is taken from the
+    Returns the 99th percentile, in milliseconds, of how late free connections sent them, between
+    the ``judged`` seconds. What of that is within a tick of h2load's timers is taken from the
     response times.
     """
     if not log.stat().st_size:
@@ -66,5 +68,6 @@ def reschedule(
     rows[:, 2] += rows[:, 0] - sendable
     rows[:, 0] = sendable
     np.savetxt(log, rows, "%d")
-    judged = late[starts - starts[0] >= after * 1e6]
-    return float(np.percentile(judged, 99)) / 1000 if len(judged) else None
+    since = (starts - starts[0]) / 1e6
+    lags = late[(since >= judged[0]) & (since < judged[1])]
+    return float(np.percentile(lags, 99)) / 1000 if len(lags) else None
