@@ -199,7 +199,7 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
             *("--connection-inactivity-timeout", f"{math.ceil(spec.load.timeout) + 1}s"),
         ],
     )
-    end = time.monotonic() + duration + spec.load.timeout
+    end = time.monotonic() + duration + spec.opening + spec.load.timeout
     finished = run(command, spec, hangs=lambda: time.monotonic() > end)
     due = partial(at_once, count=count, period=period * 1e3)
     if spec.keep_alive:
