@@ -38,7 +38,7 @@ class LoadSpec:
     seed: int = 1  # Of the random order
     keep_alive: bool = True  # Whether a connection carries more than one request
     # Of a constant rate: the most requests that a connection carries, and the seconds at the start
-    # in which connections are opened, and of which no percentile counts a request
+    # of which no percentile counts a request; connections are opened in the first half of them
     most_calls: int | None = None
     opening: float = 0.0
 
