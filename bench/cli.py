@@ -42,16 +42,16 @@ _SILENCE = 60.0  # Seconds between lines of progress without a terminal
 @click.argument("workload", required=False)
 @click.argument("names", nargs=-1, metavar="[NAME[/DEPLOYMENT]]...")
 @click.option("--list", "to_list", is_flag=True, help="List the workloads.")
-@click.option("--quick", is_flag=True, help="Run for seconds, only to see that everything works.")
+@click.option("--quick", is_flag=True, help="Run briefly, only to see that everything works.")
 @click.option("--levels", help="Connections or rates, for example 200,1000.")
-@click.option("--duration", help="Seconds of load, for all levels or for each (300,30).")
+@click.option("--duration", help="Seconds of load, for all levels or one per level (300,30).")
 @click.option("--requests", type=int, help="Total requests, instead of a duration.")
 @click.option("--calls", type=int, help="Requests per connection (connection rate).")
 @click.option("--timeout", type=float, help="Seconds after which a request counts as failed.")
 @click.option("--threads", type=int, help="Threads or processes of the load generator.")
 @click.option("--repeats", type=int, help="How often each server is measured.")
 @click.option("--warmup", type=float, help="Seconds of load before measuring.")
-@click.option("--seed", type=click.IntRange(0), help="Of the order of trials; random by default.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of the trials' order; default: random.")
 @click.option(
     "--cpus",
     multiple=True,
@@ -68,13 +68,13 @@ _SILENCE = 60.0  # Seconds between lines of progress without a terminal
 @click.option(
     "--workers",
     metavar="HOST,…",
-    help="Machines that generate the load, each with a command that is printed.",
+    help="Machines that generate the load: run the command that is printed on each.",
 )
 @click.option(
     "--target",
     "address",
     metavar="URL",
-    help="Measure the server that you run at http://HOST:PORT, and that NAME describes.",
+    help="Measure a server that you run yourself, at http://HOST:PORT; NAME says which it is.",
 )
 @click.option("--resume", metavar="ID", help="Resume a run ('last': the latest unfinished one).")
 @click.option("--json", "to_json", is_flag=True, help="Print the result as JSON.")
@@ -96,9 +96,9 @@ def main(
 ) -> None:
     """Measure servers under a WORKLOAD, once they have passed conformance.
 
-    NAME is a server with all its deployments; the default is the workload's own list. Each run
-    writes one file to results/. Ctrl-C keeps finished measurements. Exit status 1 if a server
-    failed or a trial has no result, 2 for bad usage.
+    NAME measures all deployments of a server; without a NAME, the workload's own list is measured.
+    Each run writes one file to results/. Ctrl-C keeps finished measurements. Exit status 1 if a
+    server failed or a trial has no result, 2 for bad usage.
     """
     if to_list:
         table = Table(box=None, pad_edge=False, show_header=False)
