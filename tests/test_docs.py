@@ -221,7 +221,10 @@ def test_dependabot_watches_every_folder_with_dependencies() -> None:
         "package.json": "npm",
         "Gemfile": "bundler",
         "build.sbt": "sbt",
+        "pom.xml": "maven",
         "go.mod": "gomod",
+        "Dockerfile": "docker",
+        "compose.yaml": "docker-compose",
     }
     expected = {
         (files[path.name], f"/{path.parent.relative_to(ROOT)}")
