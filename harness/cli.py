@@ -166,9 +166,9 @@ def doctor(as_json: bool) -> None:
 def services() -> None:
     """Run only the databases and the slow upstream, until Ctrl-C."""
     with backing_services() as backing:
-        for name, value in backing.environment().items():
-            click.echo(f"export {name}='{value}'")
-        click.echo(f"export FILES_DIR='{spec.FILES}'")
+        settings = backing.environment() | {"FILES_DIR": str(spec.FILES)}
+        for name, value in settings.items():
+            click.echo(f"export {name}={shlex.quote(value)}")
         say("Ctrl-C stops those that no other task uses")
         while True:
             time.sleep(_INTERVAL)

@@ -66,5 +66,11 @@ def environment(target: Target, settings: Mapping[str, str]) -> dict[str, str]:
         for name in (*_PLACE, *target.server.manifest.passes)
         if name in os.environ
     }
-    own = {"USER": getpass.getuser(), "PATH": search_path()}
-    return DEFAULTS | passed | own | dict(settings)
+    return DEFAULTS | passed | _user() | {"PATH": search_path()} | dict(settings)
+
+
+def _user() -> dict[str, str]:
+    try:
+        return {"USER": getpass.getuser()}
+    except (KeyError, OSError):  # a user ID without a name, as in some containers
+        return {}

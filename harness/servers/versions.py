@@ -52,7 +52,7 @@ def dependencies(server: Server) -> dict[str, str]:
 def _read(server: Server, which: int) -> dict[str, str]:
     try:
         return _READERS[server.manifest.language][which](server.folder)
-    except (KeyError, FileNotFoundError, ValueError):
+    except (LookupError, FileNotFoundError, ValueError):
         return {}
 
 
