@@ -20,7 +20,7 @@ from harness.copies.skeleton import write_skeleton
 from harness.errors import TaskError, UsageError
 from harness.paths import CALLER
 from harness.servers.build import build, run_in
-from harness.servers.catalog import find_servers, find_target, find_targets, require_all
+from harness.servers.catalog import find_servers, find_target, find_targets, require_all, servers_of
 from harness.servers.running import running
 from harness.servers.settings import read_settings, require_workers
 from harness.services import backing_services, delete, fixtures
@@ -110,7 +110,7 @@ def setup(names: tuple[str, ...]) -> None:
         say("load generators are ready")
     with backing_services():
         say("databases are ready")
-    for server in {target.server.name: target.server for target in targets}.values():
+    for server in servers_of(targets):
         build(server)
         say(f"{server.name} is ready")
     require_all(names or ("all",))
@@ -121,11 +121,11 @@ def setup(names: tuple[str, ...]) -> None:
 @reports_errors
 def check(names: tuple[str, ...]) -> None:
     """Run the linters and tests that servers' manifests list, with the databases running."""
-    servers = {one.server.name: one.server for one in find_targets(names or ("all",))}
+    servers = servers_of(find_targets(names or ("all",)))
     failed = []
     with backing_services() as backing:
         settings = backing.environment() | {"FILES_DIR": str(spec.FILES)}
-        for server in servers.values():
+        for server in servers:
             try:
                 if not server.manifest.checks:
                     click.echo(f"none    {server.name}: its manifest names no checks")
@@ -166,9 +166,9 @@ def doctor(as_json: bool) -> None:
 def services() -> None:
     """Run only the databases and the slow upstream, until Ctrl-C."""
     with backing_services() as backing:
-        for name, value in backing.environment().items():
-            click.echo(f"export {name}='{value}'")
-        click.echo(f"export FILES_DIR='{spec.FILES}'")
+        settings = backing.environment() | {"FILES_DIR": str(spec.FILES)}
+        for name, value in settings.items():
+            click.echo(f"export {name}={shlex.quote(value)}")
         say("Ctrl-C stops those that no other task uses")
         while True:
             time.sleep(_INTERVAL)

@@ -65,9 +65,7 @@ def broken(page: Path, text: str) -> Iterator[str]:
     for link in links(text):
         url = urlsplit(link)
         if url.scheme or url.netloc:
-            if url.scheme not in ("http", "https") or not re.fullmatch(
-                r"[\w-]+(\.[\w-]+)+", url.netloc
-            ):
+            if url.scheme not in ("http", "https") or not HOST.fullmatch(url.netloc):
                 yield f"{link} is not a URL"
             continue
         target = (page.parent / unquote(url.path)).resolve() if url.path else page
@@ -221,7 +219,10 @@ def test_dependabot_watches_every_folder_with_dependencies() -> None:
         "package.json": "npm",
         "Gemfile": "bundler",
         "build.sbt": "sbt",
+        "pom.xml": "maven",
         "go.mod": "gomod",
+        "Dockerfile": "docker",
+        "compose.yaml": "docker-compose",
     }
     expected = {
         (files[path.name], f"/{path.parent.relative_to(ROOT)}")

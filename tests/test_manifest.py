@@ -120,7 +120,7 @@ def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:
     second.write_text(GOOD)
     assert find_servers(tmp_path)["example"].folder.parent.name == "node"
     (broken,) = broken_manifests(tmp_path)
-    assert "the name example is taken" in broken
+    assert broken.endswith(f"the name example is taken by {tmp_path / 'node' / 'example'}")
 
 
 def test_a_broken_manifest_affects_only_its_own_server(tmp_path: Path) -> None:
