@@ -154,14 +154,11 @@ def keep(target: Target, verdict: Verdict) -> None:
 
 def passed_as(target: Target, state: str) -> str | None:
     """The fingerprint of the target if it has passed in this state, else None."""
-    path = _path(target)
-    if not path.exists():
-        return None
     try:
-        kept = json.loads(path.read_text())
+        kept = json.loads(_path(target).read_text())
         valid = kept["passed"] and kept["state"] == state
         return str(kept["fingerprint"]) if valid else None
-    except (ValueError, KeyError, TypeError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 
 
