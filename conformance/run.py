@@ -118,9 +118,8 @@ class Examination:
     def _take(self, event: dict[str, object]) -> None:
         verdict = self.verdict
         match event:
-            case {"event": "collected", "count": int(count), "left_out": list(left_out)}:
-                self._total += count
-                verdict.left_out = dict(Counter(verdict.left_out) + Counter(left_out))
+            case {"event": "left_out", "parts": list(parts)}:
+                verdict.left_out = dict(Counter(parts))
             case {"event": "asking", "count": int(count)}:
                 self._total += count
             case {"event": "fingerprint", "value": str(value)}:
