@@ -58,9 +58,7 @@ class Proof:
             servers = servers_of(one.subject for one in ordered if isinstance(one.subject, Target))
             builds = {one.folder: builders.submit(build, one) for one in servers}
             try:
-                running = [pool.submit(self._examine, one, builds) for one in _spread(ordered)]
-                for one in running:
-                    one.result()
+                list(pool.map(lambda one: self._examine(one, builds), _spread(ordered)))
             except BaseException:
                 for executor in (builders, pool):
                     executor.shutdown(wait=False, cancel_futures=True)

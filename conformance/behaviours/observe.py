@@ -87,11 +87,7 @@ def observe(start: Start, concurrent: bool, inquiries: Iterable[Inquiry], report
     for inquiry in inquiries:
         lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
     with ThreadPoolExecutor(sum(_TOGETHER.values())) as pool:
-        running = [
-            pool.submit(_work_on, start, queues, report) for queues in _shared(lanes, concurrent)
-        ]
-        for one in running:
-            one.result()
+        list(pool.map(lambda queues: _work_on(start, queues, report), _shared(lanes, concurrent)))
 
 
 def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[list[_Queue]]:
