@@ -36,8 +36,7 @@ class Check:
     seconds: float = 0.0
     message: str = ""  # the expected and the actual value
     repeat: str = ""  # a command that repeats the request
-    # The target of the request that failed, or the path of the endpoint that was tested
-    request: str = ""
+    request: str = ""  # the target of the request that failed
     status: int = 0  # the status of its response, if there was one that differs
     what: str = ""  # the part of the response that differs, such as ``body``
     # What the server logged at the end of the check, if that may be the cause
