@@ -7,8 +7,9 @@ from contextlib import ExitStack
 
 import click
 
-from conformance.prove import JOBS, Proof, TargetOrUrl
+from conformance.prove import JOBS, Proof
 from conformance.report import show
+from conformance.run import TargetOrUrl
 from conformance.subject import Subject
 from harness.console import result, say
 from harness.errors import UsageError

@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler
 from itertools import pairwise
 from pathlib import Path
 from subprocess import CompletedProcess
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -231,10 +232,10 @@ def test_behaviours_are_recorded(whole: Whole) -> None:
 
 
 def test_others_are_tested_between_servers_on_a_jvm() -> None:
-    pairs: Any = [(target, None) for target in find_targets(["all"])]
-    spread: Any = prove._spread(pairs)
-    languages = [target.server.manifest.language for target, _ in spread]
+    every: Any = [SimpleNamespace(subject=target) for target in find_targets(["all"])]
+    spread: Any = prove._spread(every)
+    languages = [one.subject.server.manifest.language for one in spread]
     on_jvm = [at for at, language in enumerate(languages) if language in ("java", "scala")]
     assert len(on_jvm) == 3
     assert min(after - before for before, after in pairwise(on_jvm)) > 5
-    assert sorted(map(id, spread)) == sorted(map(id, pairs))
+    assert sorted(map(id, spread)) == sorted(map(id, every))

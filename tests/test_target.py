@@ -15,7 +15,7 @@ from bench.measuring.trial import RunContext
 from bench.records import store
 from bench.records.result import Run
 from bench.workloads.workload import Changes, Workload, load_workload
-from conformance.prove import TargetOrUrl
+from conformance.run import TargetOrUrl
 from conformance.verdict import Check, Verdict
 from harness.errors import TaskError, UsageError
 from harness.servers.catalog import Target, find_targets
