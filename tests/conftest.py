@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -14,6 +15,7 @@ from harness.services.mongodb import MongoDB
 from harness.system.programs import find_program
 from harness.toolchains.install import require
 from harness.toolchains.known import LOAD_GENERATORS
+from tests.browser import Browse, Opened
 
 pytest_plugins = ["tests.progress"]
 
@@ -34,6 +36,22 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=shell)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def browse(chromium: Browser) -> Iterator[Browse]:
+    """Opens pages, on which there are no errors, and no requests but for files of their own."""
+    pages: list[Opened] = []
+
+    def opened(path: Path, **how: Any) -> Opened:
+        pages.append(Opened(chromium, path, **how))
+        return pages[-1]
+
+    yield opened
+    for one in pages:
+        one.context.close()
+        assert one.wrong == []
+        assert all(url.startswith(f"{one.root}/") for url in one.asked)
 
 
 @pytest.fixture(scope="module")
