@@ -266,7 +266,7 @@ def test_warnings_of_repeats_are_merged_with_the_most_severe_first() -> None:
 
 
 def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
-    run = runs.a_run(levels=(10,), cases=("1 worker",))
+    run = runs.short()
     best = max(run.measurements, key=lambda one: one.rate)
     assert rows_of(run)[0].target == best.target
     best.warnings = [Warning(kind="absent-load", values={"share": 0.2})]
@@ -278,7 +278,7 @@ def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
 
 
 def test_the_cores_that_programs_used_are_told() -> None:
-    run = runs.a_run(levels=(10,), cases=("1 worker",))
+    run = runs.short()
     row = rows_of(run)[0]
     middle = sorted(one.rate for one in run.measurements if one.target == row.target)[1]
     assert row.value("cores") == pytest.approx(0.95)

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from bench.analysis.figures import rows_of
 from bench.records import store
 from bench.records.measurement import Warmup
-from bench.records.result import Failure, Run
 from bench.records.store import read, write
 from bench.records.warning import Warning
 from bench.report import folder
@@ -24,15 +23,11 @@ from bench.report.rendering import overview_page
 from bench.report.section import sections_of
 from harness.errors import UsageError
 from harness.paths import ROOT
-from tests.runs import MACHINE, SERVERS, a_run
+from tests.runs import MACHINE, SERVERS, a_failure, a_run, short
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.quick]
 
 ELSEWHERE = MACHINE.model_copy(update={"cpu": "another CPU"})
-
-
-def short(name: str = "text", **given: object) -> Run:
-    return a_run(name, levels=(10,), cases=("1 worker",), **given)  # type: ignore[arg-type]
 
 
 def test_the_data_are_files_too(tmp_path: Path) -> None:
@@ -134,11 +129,8 @@ def test_without_names_it_shows_the_newest_complete_runs(
 
 def test_the_overview_compares_servers_of_one_machine() -> None:
     closed, rate = short(), short("rate", model="constant rate")
-    wrong = Failure(
-        target="flask/gevent", case="1 worker", level=10, repeat=1, why="wrong", disqualifies=True
-    )
-    closed.failures = [wrong]
-    closed.measurements = [one for one in closed.measurements if one.target != wrong.target]
+    closed.failures = [a_failure("flask/gevent", "wrong")]
+    closed.measurements = [one for one in closed.measurements if one.target != "flask/gevent"]
     tables = tables_of(sections_of([closed, rate, short(machine=ELSEWHERE)]))
     assert [len(table.columns) for table in tables] == [2, 1]
     by_rate, by_time = tables[0].columns

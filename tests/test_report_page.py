@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser, expect
 
-from bench.records.result import Failure, Run
+from bench.records.result import Run
 from bench.records.warning import Warning
 from bench.report.code import Code
 from bench.report.folder import write_report, write_results
@@ -16,7 +16,7 @@ from bench.report.overview import tables_of
 from bench.report.picture import overview_svg
 from bench.report.section import sections_of
 from tests.browser import Browse, Opened
-from tests.runs import MACHINE, SERVERS, a_run
+from tests.runs import MACHINE, SERVERS, a_failure, a_run, short
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -38,12 +38,11 @@ def general(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _report(text: Run, folder: Path) -> Path:
     """A report of a full run, short ones of other loads, and one of another machine."""
-    one = {"levels": (10.0,), "cases": ("1 worker",)}
     runs = [
         text,
-        a_run("json", repeats=1, complete=False, **one),  # type: ignore[arg-type]
-        a_run("search", model="capacity", **one),  # type: ignore[arg-type]
-        a_run("json", machine=BIG, **one),  # type: ignore[arg-type]
+        short("json", repeats=1, complete=False),
+        short("search", model="capacity"),
+        short("json", machine=BIG),
     ]
     return write_report(runs, folder).parent
 
@@ -289,11 +288,7 @@ def _light(color: str) -> bool:
 
 def test_no_script_in_a_result_is_run(chromium: Browser, tmp_path: Path) -> None:
     run = a_run(cases=("1 worker",))
-    run.failures = [
-        Failure(
-            target="flask/gevent", case="1 worker", level=10, repeat=1, why=NASTY, disqualifies=True
-        )
-    ]
+    run.failures = [a_failure("flask/gevent", NASTY)]
     run.workload = run.workload.model_copy(update={"title": NASTY, "about": NASTY})
     run.workload_name = f"../{NASTY}"
     run.id = run.project = run.machine.cpu = NASTY
