@@ -23,7 +23,7 @@ from bench.report.rendering import overview_page
 from bench.report.section import sections_of
 from harness.errors import UsageError
 from harness.paths import ROOT
-from tests.runs import MACHINE, SERVERS, a_failure, a_run, short
+from tests.runs import MACHINE, a_failure, a_run, short
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.quick]
 
@@ -144,20 +144,18 @@ def test_the_overview_compares_servers_of_one_machine() -> None:
     assert next(iter(tables[0].servers)) == "express/express"
 
 
-def test_a_workload_of_some_servers_has_no_column() -> None:
-    published, general = short("published"), short("general")
+def test_a_workload_of_some_servers_or_of_several_cases_has_no_column() -> None:
+    published, several = short("published"), a_run("several", levels=(10,))
     published.workload = published.workload.model_copy(update={"servers": ["express/express"]})
-    (table,) = tables_of(sections_of([published, general]))
+    (table,) = tables_of(sections_of([published, several, short("general")]))
     assert [column.section.name for column in table.columns] == ["general"]
-    assert [column.section.name for column in table.others] == ["published"]
+    assert [column.section.name for column in table.others] == ["published", "several"]
     (alone,) = tables_of(sections_of([published]))
     assert [column.section.name for column in alone.columns] == ["published"]
 
 
 def test_a_run_of_few_servers_or_of_an_older_contract_has_no_column() -> None:
     few, old, general = short("few"), short("old"), short("general")
-    for run in (few, old, general):
-        run.workload = run.workload.model_copy(update={"servers": ["all"]})
     few.servers = {"express/express": few.servers["express/express"]}
     few.measurements = [one for one in few.measurements if one.target in few.servers]
     for server in old.servers.values():
@@ -170,20 +168,11 @@ def test_a_run_of_few_servers_or_of_an_older_contract_has_no_column() -> None:
     assert [column.section.name for column in alone.columns] == ["old"]
 
 
-def test_a_workload_of_several_cases_has_no_column() -> None:
-    several, general = a_run("several", levels=(10,)), short("general")
-    assert {tuple(run.workload.servers) for run in (several, general)} == {("all",)}
-    (table,) = tables_of(sections_of([several, general]))
-    assert [column.section.name for column in table.columns] == ["general"]
-
-
 def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() -> None:
     one, other = short("one"), [short(name, machine=ELSEWHERE) for name in ("two", "three")]
     far = MACHINE.model_copy(update={"cpu": "an older CPU"})
     old = [short(f"old-{at}", machine=far) for at in range(3)]
     rare = [short(f"rare-{at}") for at in range(3)]
-    for run in (one, *other, *old):
-        run.workload = run.workload.model_copy(update={"servers": ["all"]})
     for run in rare:
         run.workload = run.workload.model_copy(update={"servers": ["express/express"]})
     for run in old:
@@ -259,11 +248,10 @@ def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
     (column,) = table.columns
     assert (column.value("express/express"), column.best) == (None, "tornado/tornado")
     assert "not ranked</a>" in overview_page([table], None)
-
-
-def test_one_repeat_ranks_no_server() -> None:
-    (table,) = tables_of(sections_of([short(repeats=1)]))
-    assert {table.columns[0].standing(target) for target in SERVERS} == {"noisy"}
+    best, *_, last = column.section.first_rows.values()
+    assert best.relative
+    assert best.relative.value == 1
+    assert (last.target, last.tied, last.relative) == ("express/express", "", None)
 
 
 def test_failed_requests_are_in_the_curves_of_response_times() -> None:
