@@ -1,6 +1,5 @@
 """Runs tasks as a user does, through ``./just``, or in this process."""
 
-import os
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -17,9 +16,9 @@ from bench.cli import main as bench
 from conformance.cli import main as conform
 from conformance.matrix.cli import main as behaviours
 from harness.cli import main as harness
-from harness.paths import ROOT
 from harness.servers.catalog import Server
 from tests.interrupted import task
+from tests.programs import execute
 
 
 def run(
@@ -29,17 +28,7 @@ def run(
     errors: int | None = subprocess.PIPE,
 ) -> subprocess.CompletedProcess[str]:
     """Run a task to completion; with ``errors=None``, its progress is shown."""
-    return subprocess.run(
-        ["./just", *words],
-        cwd=ROOT,
-        env={**os.environ, **(env or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    return execute("./just", *words, env=env, timeout=timeout, errors=errors)
 
 
 # The tasks that are programs of their own; the others are commands of ``harness``

@@ -8,7 +8,6 @@ import json
 import os
 import platform
 import signal
-import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -35,6 +34,7 @@ from harness.system.scratch import scratch
 from harness.toolchains.install import require
 from harness.toolchains.known import TOOLCHAINS
 from harness.toolchains.wheel import install_wheel
+from tests.programs import execute
 from tests.tasks import descendants, selected
 
 pytestmark = pytest.mark.timeout(900)
@@ -115,9 +115,7 @@ class Buildah:
 
 
 def run(*command: str) -> str:
-    done = subprocess.run(
-        command, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, check=False
-    )
+    done = execute(*command, env=ENVIRONMENT)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout.strip()
 

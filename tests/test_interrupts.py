@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from harness.system.ports import free_port
 from harness.system.processes import wait_until
 from harness.system.programs import find_program
 from tests.interrupted import GONE, Task, task
+from tests.programs import execute
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 
@@ -201,26 +201,16 @@ def test_a_signal_of_the_whole_group_counts_once(tmp_path: Path) -> None:
     assert set(RUN.glob("*/run-*")) <= before, "the teardown was left out"
 
 
-def python(script: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=170,
-        check=False,
-    )
-
-
 def test_a_signal_within_the_handler_of_another() -> None:
-    assert python(REENTERED).stdout.splitlines() == [
+    done = execute(sys.executable, "-c", REENTERED, timeout=170)
+    assert done.stdout.splitlines() == [
         line for number in range(1, 16) for line in ("torn down", f"{number} 143")
     ]
 
 
 def test_a_teardown_that_does_not_end_is_given_up() -> None:
     began = time.monotonic()
-    assert python(ENDLESS).returncode == 143
+    assert execute(sys.executable, "-c", ENDLESS, timeout=170).returncode == 143
     assert time.monotonic() - began < 30
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from harness.errors import TaskError, UsageError
 from harness.paths import ROOT
 from harness.servers.catalog import Server, find_servers, find_target
 from harness.servers.source import count_lines, source_files
+from tests.programs import execute
 
 SERVERS = list(find_servers().values())
 CONTRACT = {
@@ -201,13 +201,8 @@ def test_a_copy_from_outside_a_git_checkout(tmp_path: Path) -> None:
 
 
 def test_the_task_takes_a_path_from_where_it_is_called(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [ROOT / "just", "new", "tornado", "mine/copy", "--name", "my-service"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = (ROOT / "just", "new", "tornado", "mine/copy", "--name", "my-service")
+    done = execute(*command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     readme = (tmp_path / "mine" / "copy" / "README.md").read_text()
     install, run = (" && ".join(block) for block in blocks(readme)[:2])

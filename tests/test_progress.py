@@ -1,6 +1,5 @@
 """What takes long shows what it does, in a pipe too."""
 
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import pytest
 
 from harness.console import without_bar
 from harness.paths import ROOT
+from tests.programs import execute
 from tests.tasks import call
 
 pytestmark = pytest.mark.quick
@@ -49,14 +49,12 @@ run = ["true"]
 
 def test_a_long_test_is_named_while_it_runs(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TESTS)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "tests.progress", "-p", "no:cacheprovider", "."],
+    plugins = ("-p", "tests.progress", "-p", "no:cacheprovider")
+    done = execute(
+        *(sys.executable, "-m", "pytest", *plugins, "."),
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
+        env={"PYTHONPATH": str(ROOT)},
+        errors=subprocess.STDOUT,
     )
     assert re.search(r"(?m)^test_it\.py::test_long has run for \d s$", done.stdout), done.stdout
     assert "\nits progress\n" in done.stdout
