@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from click import Command
 from click.testing import CliRunner
@@ -73,20 +72,6 @@ def started(
             if running.process.poll() is None:
                 running.signal(signal.SIGINT)
                 running.process.wait(30)
-
-
-def descendants(pid: int) -> list[psutil.Process]:
-    """All descendants of ``pid``."""
-    return psutil.Process(pid).children(recursive=True)
-
-
-def listeners(words: str) -> list[psutil.Process]:
-    """Processes whose command line contains ``words``."""
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        if words in " ".join(process.info["cmdline"] or []):
-            found.append(process)
-    return found
 
 
 def selected(request: pytest.FixtureRequest) -> list[Server]:

@@ -35,7 +35,7 @@ from harness.toolchains.install import require
 from harness.toolchains.known import TOOLCHAINS
 from harness.toolchains.wheel import install_wheel
 from tests.programs import execute
-from tests.tasks import descendants, selected
+from tests.tasks import selected
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -205,7 +205,8 @@ def runs(
         try:
             wait_until(lambda: accepts("127.0.0.1", port) or process.poll() is not None, timeout=60)
             assert accepts("127.0.0.1", port), Path(log.name).read_text()
-            serving = [one for one in descendants(process.pid) if listens(one, port)]
+            started = psutil.Process(process.pid).children(recursive=True)
+            serving = [one for one in started if listens(one, port)]
             assert all(one.uids().real for one in serving), "requests run as root"
             serves(f"http://127.0.0.1:{port}", settings["MONGODB_URL"])
             buildah("run", *variables, container, "--", *config["Healthcheck"]["Test"][1:])
