@@ -29,6 +29,7 @@ from harness.system.programs import environment
 from harness.toolchains.install import require
 from tests.databases import with_mongodb_of_its_own
 from tests.tasks import run, selected, sh
+from tests.test_new import SOURCED, files
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -41,9 +42,6 @@ SERVERS = sorted(find_servers().values(), key=lambda server: server.manifest.lan
 REAL_PIP = "aiohttp"
 # One server of each language, but none on a JVM, whose checks take as long as all others together
 PROVED = {"aiohttp", "eventmachine", "express", "net-http", "nginx"}
-
-# With what shells load ``.env`` for servers that do not read it
-LOADING = "set -a; . ./.env; set +a"
 
 CHECKS = "text or json or mongo or agents or files or gridfs"
 STARTING_DOCKER = "docker compose up --detach --wait"
@@ -135,7 +133,7 @@ def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
 
     install, serve, test, *others = blocks((copy.folder / "README.md").read_text())
     copy.sh([command for command in install if command != STARTING_DOCKER])
-    loading = [line for line in serve if line == LOADING]
+    loading = [line for line in serve if line == SOURCED]
     write_settings(copy.folder / ".env", settings, for_shells=bool(loading))
     serving = serve[len(loading) :]
     for commands in (serving, *([line] for block in others for line in block)):
@@ -165,11 +163,6 @@ def write_settings(env_file: Path, settings: Mapping[str, str], *, for_shells: b
         assert "&" in settings["MONGODB_URL"]
     with env_file.open("a") as file:
         file.writelines(f"\n{name}={value}" for name, value in settings.items())
-
-
-def files(folder: Path) -> set[str]:
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix() for path in found}
 
 
 @pytest.fixture(scope="module")
