@@ -102,7 +102,6 @@ def test_a_missing_program_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("PORT", "eighty"),
         ("WORKERS", "0"),
         ("THREADS", "many"),
         ("DATABASE_POOL_SIZE", "-1"),
