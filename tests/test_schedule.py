@@ -1,5 +1,8 @@
 """A constant rate of h2load: response times count from when requests were due."""
 
+import asyncio
+import time
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,12 +14,12 @@ from bench.generators import generate, h2load
 from bench.generators.interface import LoadResult
 from bench.generators.schedule import at_once, follow, reschedule
 from bench.records.measurement import Errors
-from harness.system.ports import free_port
 from harness.toolchains.install import require
-from tests.frozen import PERIOD, freezing
-from tests.loads import load_spec, serving
+from tests.loads import in_thread, load_spec, serving
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(180)]
+
+PERIOD, FREEZE = 3.0, 2.0
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,8 +65,24 @@ def test_a_tick_of_the_generator_is_no_response_time(tmp_path: Path) -> None:
     assert np.loadtxt(log).tolist() == rows
 
 
+def freezing() -> AbstractContextManager[int]:
+    """A server that stands still for two of every three seconds."""
+    began = time.monotonic()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                left = PERIOD - (time.monotonic() - began) % PERIOD
+                if left < FREEZE:
+                    time.sleep(left)  # so does each other connection: there is one thread
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        writer.close()
+
+    return in_thread(answer)
+
+
 def stalled(folder: Path) -> LoadResult:
-    with freezing(port := free_port()):
+    with freezing() as port:
         return generate(load_spec(folder, port, "/", level=200.0, duration=2 * PERIOD, sizes=[2]))
 
 
