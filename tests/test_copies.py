@@ -45,16 +45,6 @@ PROVED = {"aiohttp", "eventmachine", "express", "net-http", "nginx"}
 
 CHECKS = "text or json or mongo or agents or files or gridfs"
 STARTING_DOCKER = "docker compose up --detach --wait"
-TARGETS = {
-    "text": "/index",
-    "json": "/json",
-    "mongo": "/mongo?doc=big",
-    "agents": "/agents",
-    "files": "/files/photo.jpg",
-    "gridfs": "/gridfs/notes.txt",
-    "sleep": "/sleep?ms=0",
-    "slow_api": "/slow_api?calls=3&ms=0",
-}
 
 UV_AS_PYTHON = """\
 #!/bin/sh
@@ -96,10 +86,10 @@ class Copy:
                 lambda: accepts("127.0.0.1", port) or process.poll() is not None, timeout=120
             )
             assert accepts("127.0.0.1", port), f"{commands}:\n{log.read_text()}"
-            for part, target in TARGETS.items():
-                if part in (self.server.manifest.parts or TARGETS):
-                    body = fetch(f"http://127.0.0.1:{port}{target}")
-                    assert body == spec.expected(target).body, f"{commands}: {target}"
+            for part in self.server.manifest.parts or spec.ENDPOINTS:
+                target = spec.ENDPOINTS[part].example
+                body = fetch(f"http://127.0.0.1:{port}{target}")
+                assert body == spec.expected(target).body, f"{commands}: {target}"
             os.killpg(process.pid, signal.SIGINT)
             process.wait(60)
             assert wait_until(lambda: not accepts("127.0.0.1", port), timeout=60), commands
