@@ -66,9 +66,7 @@ def broken(page: Path, text: str) -> Iterator[str]:
     for link in links(text):
         url = urlsplit(link)
         if url.scheme or url.netloc:
-            if url.scheme not in ("http", "https") or not re.fullmatch(
-                r"[\w-]+(\.[\w-]+)+", url.netloc
-            ):
+            if url.scheme not in ("http", "https") or not HOST.fullmatch(url.netloc):
                 yield f"{link} is not a URL"
             continue
         target = (page.parent / unquote(url.path)).resolve() if url.path else page
