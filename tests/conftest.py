@@ -16,6 +16,7 @@ from harness.system.programs import find_program
 from harness.toolchains.install import require
 from harness.toolchains.known import LOAD_GENERATORS
 from tests.browser import Browse, Opened
+from tests.loads import serving
 
 pytest_plugins = ["tests.progress"]
 
@@ -55,9 +56,21 @@ def browse(chromium: Browser) -> Iterator[Browse]:
 
 
 @pytest.fixture(scope="module")
-def backing() -> Iterator[Services]:
-    """The services, and the load generators."""
+def generators() -> None:
+    """The load generators are installed."""
     require(LOAD_GENERATORS)
+
+
+@pytest.fixture(scope="module")
+def port(generators: None) -> Iterator[int]:
+    """The port of a server that answers requests as their paths say."""
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def backing(generators: None) -> Iterator[Services]:
+    """The services, for measurements."""
     with backing_services() as held:
         yield held
 

@@ -18,29 +18,16 @@ from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.system.ports import free_port
 from harness.system.processes import spawn, stop
-from harness.toolchains.install import require
-from harness.toolchains.known import LOAD_GENERATORS
-from tests.loads import load_spec, serving
+from tests.loads import load_spec
 from tests.programs import execute
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.timeout(120), pytest.mark.usefixtures("generators")]
 
 HOSTS = ["127.0.0.1", "127.0.0.2"]
 SCRIPT = """
 import bench.generators.workers as workers; workers.PORT = {port}
 from bench.worker import main; main()
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _h2load() -> None:
-    require(LOAD_GENERATORS)
-
-
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    with serving() as found:
-        yield found
 
 
 @pytest.fixture
