@@ -19,7 +19,7 @@ from harness.services import backing_services
 from harness.system.ports import free_port
 from harness.system.processes import wait_until
 from harness.system.programs import find_program
-from tests.interrupted import GONE, Task, task
+from tests.interrupted import GONE, Task, task, words_of
 from tests.programs import execute
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
@@ -112,22 +112,8 @@ def databases() -> Iterator[None]:
 
 
 def runs(words: str) -> Callable[[Task], bool]:
-    """Whether a child process of the task has these words in its command line."""
-
-    def look(running: Task) -> bool:
-        return any(words in line for line in lines(running))
-
-    return look
-
-
-def lines(running: Task) -> list[str]:
-    found = []
-    for one in running.look():
-        try:
-            found.append(" ".join(one.cmdline()))
-        except psutil.Error:
-            continue
-    return found
+    """Whether a process of the task has these words in its command line."""
+    return lambda running: any(words in words_of(one) for one in running.look())
 
 
 def writes(words: str) -> Callable[[Task], bool]:
