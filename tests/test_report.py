@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench.analysis.figures import rows_of
 from bench.records import store
 from bench.records.measurement import Warmup
 from bench.records.store import read, write
@@ -278,10 +277,3 @@ def test_code_is_linked_at_the_commit() -> None:
     )
     assert Code(ROOT / "docs" / "x").link(run, "python/a") == "../../python/a"
     assert Code(ROOT.parent).link(run, "python/a") is None
-
-
-def test_errors_of_one_repeat_are_not_lost() -> None:
-    rows = rows_of(a_run())
-    crowded = next(row for row in rows if row.target == "flask/gunicorn" and row.level == 200)
-    assert crowded.errors.timeout == 7
-    assert 0 < (crowded.value("failed") or 0) < 1
