@@ -39,22 +39,22 @@ from tests.tasks import selected
 
 pytestmark = pytest.mark.timeout(900)
 
+# Those that serve all of the contract: the image of nginx is built on one of its makers'
 SERVERS = [
     one
     for one in find_servers().values()
     if (one.folder / "Dockerfile").is_file() and one.manifest.parts is None
 ]
-"""Those that serve all of the contract. The image of nginx is built on one of its makers'."""
 
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 JAVA_CERTIFICATES = Path("/etc/ssl/certs/java/cacerts")
+# How this machine reaches its package registries, and where an image's build looks for that
 CONFIGURATION = {
     Path("/etc/pip.conf"): "/etc/pip.conf",
     Path.home() / ".npmrc": "/root/.npmrc",
     Path.home() / ".config" / "go" / "env": "/root/.config/go/env",
     Path.home() / ".m2" / "settings.xml": "/root/.m2/settings.xml",
 }
-"""How this machine reaches its package registries, and where an image's build looks for that."""
 
 # By language, where a build stage, of which nothing but its result is kept, finds what is fetched
 # and compiled
