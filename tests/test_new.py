@@ -14,14 +14,11 @@ from harness.copies.readme import HEADING, blocks
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT
 from harness.servers.catalog import Server, find_servers, find_target
+from harness.servers.settings import SETTINGS
 from harness.servers.source import count_lines, source_files
 from tests.programs import execute
 
 SERVERS = list(find_servers().values())
-CONTRACT = {
-    *("HOST", "PORT", "WORKERS", "THREADS", "MONGODB_URL", "MONGODB_POOL_SIZE"),
-    *("DATABASE_URL", "DATABASE_POOL_SIZE", "FILES_DIR", "SLOW_API_URL"),
-}
 CODE = {
     *(".py", ".ini", ".js", ".ts", ".rb", ".go", ".java", ".scala"),
     *(".conf", ".properties", ".yaml", ".yml"),
@@ -94,8 +91,8 @@ def test_the_settings_of_a_copy_are_those_that_its_server_reads(server: Server) 
     )
     # FastAPI's settings have names in lower case.
     names = code.upper() if "BaseSettings" in code else code
-    read = {name for name in CONTRACT if re.search(rf"\b{name}\b", names)}
-    assert set(settings) & CONTRACT == read
+    read = {name for name in SETTINGS if re.search(rf"\b{name}\b", names)}
+    assert set(settings) & set(SETTINGS) == read
     if server.name != "nginx":  # its configuration has no defaults
         wrong = {name for name, value in settings.items() if value not in code}
         assert wrong <= NO_DEFAULT
