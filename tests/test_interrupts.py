@@ -21,40 +21,23 @@ from harness.system.ports import free_port
 from harness.system.processes import wait_until
 from harness.system.programs import find_program
 from tests.interrupted import GONE, Task, task, words_of
+from tests.manifests import write_server
 from tests.programs import execute
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+# Takes long to build
 SLOW = """
-title = "Slow to build"
-language = "none"
-framework = "none"
-homepage = "https://example.org"
-
 [build]
 run = [["sh", "-c", "sleep 300 & sleep 300"]]
 inputs = ["server.toml"]
 output = "made"
-
-[[deployment]]
-name = "only"
-model = "threads"
-run = ["true"]
 """
 
-STUBBORN = """
-title = "Ends when it is killed"
-language = "none"
-framework = "none"
-homepage = "https://example.org"
-
-[[deployment]]
-name = "only"
-model = "threads"
-run = ["sh", "-c", "trap 'touch asked' TERM; touch ready; while :; do sleep 0.1; done"]
-"""
+# Ends when it is killed
+STUBBORN = "trap 'touch asked' TERM; touch ready; while :; do sleep 0.1; done"
 
 
 # Sends a second signal at each line of the handler of the first
@@ -150,9 +133,7 @@ KINDS = {
 def begun(name: str, folder: Path) -> Iterator[Task]:
     """A task that is busy."""
     kind = KINDS[name]
-    slow = folder / "interrupted"
-    slow.mkdir(exist_ok=True)
-    (slow / "server.toml").write_text(SLOW)
+    slow = write_server(folder / "interrupted", "true", SLOW)
     words = [word.format(slow=slow) for word in kind.words]
     with task(
         *words, log=folder / "log", env={"PORT": str(free_port()), "WORKERS": "2"}
@@ -245,9 +226,7 @@ def test_an_interrupted_first_install(fetched: str, number: signal.Signals, tmp_
 
 def test_a_second_signal_ends_a_task_at_once(tmp_path: Path) -> None:
     """While the first one waits for a server that does not stop."""
-    folder = tmp_path / "stubborn"
-    folder.mkdir()
-    (folder / "server.toml").write_text(STUBBORN)
+    folder = write_server(tmp_path / "stubborn", STUBBORN)
     with task(
         "serve", str(folder), log=tmp_path / "log", env={"PORT": str(free_port())}
     ) as running:

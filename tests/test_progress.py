@@ -10,6 +10,7 @@ import pytest
 
 from harness.console import without_bar
 from harness.paths import ROOT
+from tests.manifests import write_server
 from tests.programs import execute
 from tests.tasks import call
 
@@ -28,22 +29,6 @@ def test_long():
 def test_task(aloud):
     with aloud():
         subprocess.run(["sh", "-c", "echo its progress >&2; sleep 0.5"])
-
-def test_short():
-    pass
-"""
-
-SERVER = """
-title = "Checked"
-language = "none"
-framework = "none"
-homepage = "https://example.org"
-checks = [["true"]]
-
-[[deployment]]
-name = "only"
-model = "threads"
-run = ["true"]
 """
 
 
@@ -63,7 +48,7 @@ def test_a_long_test_is_named_while_it_runs(tmp_path: Path) -> None:
 
 
 def test_checks_are_named_as_they_begin(tmp_path: Path) -> None:
-    (tmp_path / "server.toml").write_text(SERVER)
+    write_server(tmp_path, "true", 'checks = [["true"]]')
     done = call("check", str(tmp_path))
     assert f"checking {tmp_path.name}\n" in done.stderr
     assert done.stdout == f"ok      {tmp_path.name}\n"
