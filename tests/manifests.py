@@ -1,5 +1,6 @@
-"""Servers of tests: a folder with a manifest, and nothing else."""
+"""Servers of tests: folders with a manifest."""
 
+import json
 from pathlib import Path
 
 MANIFEST = """
@@ -12,12 +13,12 @@ homepage = "https://example.org"
 [[deployment]]
 name = "only"
 model = "threads"
-run = ["sh", "-c", "{script}"]
+run = {run}
 """
 
 
-def write_server(folder: Path, script: str, more: str = "") -> Path:
-    """A server that is a shell script; ``more`` are other lines of its manifest."""
+def write_server(folder: Path, *run: str, more: str = "") -> Path:
+    """A server that is this command; ``more`` are other lines of its manifest."""
     folder.mkdir(exist_ok=True)
-    (folder / "server.toml").write_text(MANIFEST.format(script=script, more=more))
+    (folder / "server.toml").write_text(MANIFEST.format(run=json.dumps(run), more=more))
     return folder

@@ -133,7 +133,7 @@ KINDS = {
 def begun(name: str, folder: Path) -> Iterator[Task]:
     """A task that is busy."""
     kind = KINDS[name]
-    slow = write_server(folder / "interrupted", "true", SLOW)
+    slow = write_server(folder / "interrupted", "true", more=SLOW)
     words = [word.format(slow=slow) for word in kind.words]
     with task(
         *words, log=folder / "log", env={"PORT": str(free_port()), "WORKERS": "2"}
@@ -226,7 +226,7 @@ def test_an_interrupted_first_install(fetched: str, number: signal.Signals, tmp_
 
 def test_a_second_signal_ends_a_task_at_once(tmp_path: Path) -> None:
     """While the first one waits for a server that does not stop."""
-    folder = write_server(tmp_path / "stubborn", STUBBORN)
+    folder = write_server(tmp_path / "stubborn", "sh", "-c", STUBBORN)
     with task(
         "serve", str(folder), log=tmp_path / "log", env={"PORT": str(free_port())}
     ) as running:

@@ -48,7 +48,7 @@ def test_a_long_test_is_named_while_it_runs(tmp_path: Path) -> None:
 
 
 def test_checks_are_named_as_they_begin(tmp_path: Path) -> None:
-    write_server(tmp_path, "true", 'checks = [["true"]]')
+    write_server(tmp_path, "true", more='checks = [["true"]]')
     done = call("check", str(tmp_path))
     assert f"checking {tmp_path.name}\n" in done.stderr
     assert done.stdout == f"ok      {tmp_path.name}\n"
