@@ -5,7 +5,7 @@ import http.server
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -100,11 +100,11 @@ def one_at_a_time() -> Iterator[int]:
 
 @pytest.mark.parametrize(("server", "bears_it"), [(serving, True), (one_at_a_time, False)])
 def test_idle_connections_starve_who_serves_one_at_a_time(
-    tmp_path: Path, server: Callable[[], Iterator[int]], bears_it: bool
+    tmp_path: Path, server: Callable[[], AbstractContextManager[int]], bears_it: bool
 ) -> None:
     prepare()
     load = {"level": 20.0, "duration": 2.0, "timeout": 5.0, "keep_alive": bears_it}
-    with server() as port:  # type: ignore[attr-defined]
+    with server() as port:
         for kind in (None, "idle connections"):
             with attacking(kind, port, tmp_path):
                 found = generate(load_spec(tmp_path, port, "/", **load))

@@ -225,6 +225,5 @@ def test_others_are_tested_between_servers_on_a_jvm() -> None:
     spread: Any = prove._spread(pairs)
     languages = [target.server.manifest.language for target, _ in spread]
     on_jvm = [at for at, language in enumerate(languages) if language in ("java", "scala")]
-    assert len(on_jvm) == 3
     assert min(after - before for before, after in pairwise(on_jvm)) > 5
     assert sorted(map(id, spread)) == sorted(map(id, pairs))
