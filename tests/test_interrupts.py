@@ -150,14 +150,11 @@ def begun(name: str, folder: Path) -> Iterator[Task]:
 )
 def test_a_signal_ends_all_of_a_task(name: str, number: signal.Signals, tmp_path: Path) -> None:
     with begun(name, tmp_path) as running:
-        began = time.monotonic()
         running.signal(number)
         running.require_gone()
-        took = time.monotonic() - began
         assert running.process.returncode == 128 + number, running.output
         assert KINDS[name].message in running.output
         assert "Traceback" not in running.output
-    print(f"{name} {number.name}: {took:.1f} s")
 
 
 def test_a_signal_of_the_whole_group_counts_once(tmp_path: Path) -> None:
@@ -286,4 +283,3 @@ def kill_each(name: str, folder: Path) -> None:
             reported = "killed by SIGKILL" in running.output
             itself = sort.endswith(f"-m {MODULES[name]}") or "--justfile" in sort
             assert goes_on or reported or itself, running.output
-            print(f"killed {sort}: {'goes on' if goes_on else 'ends'}")
