@@ -21,7 +21,7 @@ from harness.system.processes import spawn, stop
 from tests.loads import load_spec
 from tests.programs import execute
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.usefixtures("generators")]
+pytestmark = pytest.mark.usefixtures("generators")
 
 HOSTS = ["127.0.0.1", "127.0.0.2"]
 SCRIPT = """
