@@ -49,14 +49,6 @@ def write(root: Path, text: str, name: str = "example") -> Path:
     return path
 
 
-def test_a_good_manifest(tmp_path: Path) -> None:
-    manifest = load_manifest(write(tmp_path, GOOD))
-    assert [one.name for one in manifest.deployment] == ["first", "second"]
-    assert manifest.deployment[0].concurrent
-    assert not manifest.deployment[1].concurrent
-    assert manifest.parts is None
-
-
 @pytest.mark.parametrize(
     ("good", "bad", "field"),
     [

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench.analysis.figures import rows_of
 from bench.records import store
 from bench.records.measurement import Warmup
-from bench.records.result import Failure, Run
 from bench.records.store import read, write
 from bench.records.warning import Warning
 from bench.report import folder
@@ -24,15 +22,11 @@ from bench.report.rendering import overview_page
 from bench.report.section import sections_of
 from harness.errors import UsageError
 from harness.paths import ROOT
-from tests.runs import MACHINE, SERVERS, a_run
+from tests.runs import MACHINE, a_failure, a_run, short
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.quick]
 
 ELSEWHERE = MACHINE.model_copy(update={"cpu": "another CPU"})
-
-
-def short(name: str = "text", **given: object) -> Run:
-    return a_run(name, levels=(10,), cases=("1 worker",), **given)  # type: ignore[arg-type]
 
 
 def test_the_data_are_files_too(tmp_path: Path) -> None:
@@ -134,11 +128,8 @@ def test_without_names_it_shows_the_newest_complete_runs(
 
 def test_the_overview_compares_servers_of_one_machine() -> None:
     closed, rate = short(), short("rate", model="constant rate")
-    wrong = Failure(
-        target="flask/gevent", case="1 worker", level=10, repeat=1, why="wrong", disqualifies=True
-    )
-    closed.failures = [wrong]
-    closed.measurements = [one for one in closed.measurements if one.target != wrong.target]
+    closed.failures = [a_failure("flask/gevent", "wrong")]
+    closed.measurements = [one for one in closed.measurements if one.target != "flask/gevent"]
     tables = tables_of(sections_of([closed, rate, short(machine=ELSEWHERE)]))
     assert [len(table.columns) for table in tables] == [2, 1]
     by_rate, by_time = tables[0].columns
@@ -152,20 +143,18 @@ def test_the_overview_compares_servers_of_one_machine() -> None:
     assert next(iter(tables[0].servers)) == "express/express"
 
 
-def test_a_workload_of_some_servers_has_no_column() -> None:
-    published, general = short("published"), short("general")
+def test_a_workload_of_some_servers_or_of_several_cases_has_no_column() -> None:
+    published, several = short("published"), a_run("several", levels=(10,))
     published.workload = published.workload.model_copy(update={"servers": ["express/express"]})
-    (table,) = tables_of(sections_of([published, general]))
+    (table,) = tables_of(sections_of([published, several, short("general")]))
     assert [column.section.name for column in table.columns] == ["general"]
-    assert [column.section.name for column in table.others] == ["published"]
+    assert [column.section.name for column in table.others] == ["published", "several"]
     (alone,) = tables_of(sections_of([published]))
     assert [column.section.name for column in alone.columns] == ["published"]
 
 
 def test_a_run_of_few_servers_or_of_an_older_contract_has_no_column() -> None:
     few, old, general = short("few"), short("old"), short("general")
-    for run in (few, old, general):
-        run.workload = run.workload.model_copy(update={"servers": ["all"]})
     few.servers = {"express/express": few.servers["express/express"]}
     few.measurements = [one for one in few.measurements if one.target in few.servers]
     for server in old.servers.values():
@@ -178,20 +167,11 @@ def test_a_run_of_few_servers_or_of_an_older_contract_has_no_column() -> None:
     assert [column.section.name for column in alone.columns] == ["old"]
 
 
-def test_a_workload_of_several_cases_has_no_column() -> None:
-    several, general = a_run("several", levels=(10,)), short("general")
-    assert {tuple(run.workload.servers) for run in (several, general)} == {("all",)}
-    (table,) = tables_of(sections_of([several, general]))
-    assert [column.section.name for column in table.columns] == ["general"]
-
-
 def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() -> None:
     one, other = short("one"), [short(name, machine=ELSEWHERE) for name in ("two", "three")]
     far = MACHINE.model_copy(update={"cpu": "an older CPU"})
     old = [short(f"old-{at}", machine=far) for at in range(3)]
     rare = [short(f"rare-{at}") for at in range(3)]
-    for run in (one, *other, *old):
-        run.workload = run.workload.model_copy(update={"servers": ["all"]})
     for run in rare:
         run.workload = run.workload.model_copy(update={"servers": ["express/express"]})
     for run in old:
@@ -267,11 +247,10 @@ def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
     (column,) = table.columns
     assert (column.value("express/express"), column.best) == (None, "tornado/tornado")
     assert "not ranked</a>" in overview_page([table], None)
-
-
-def test_one_repeat_ranks_no_server() -> None:
-    (table,) = tables_of(sections_of([short(repeats=1)]))
-    assert {table.columns[0].standing(target) for target in SERVERS} == {"noisy"}
+    best, *_, last = column.section.first_rows.values()
+    assert best.relative
+    assert best.relative.value == 1
+    assert (last.target, last.tied, last.relative) == ("express/express", "", None)
 
 
 def test_failed_requests_are_in_the_curves_of_response_times() -> None:
@@ -298,10 +277,3 @@ def test_code_is_linked_at_the_commit() -> None:
     )
     assert Code(ROOT / "docs" / "x").link(run, "python/a") == "../../python/a"
     assert Code(ROOT.parent).link(run, "python/a") is None
-
-
-def test_errors_of_one_repeat_are_not_lost() -> None:
-    rows = rows_of(a_run())
-    crowded = next(row for row in rows if row.target == "flask/gunicorn" and row.level == 200)
-    assert crowded.errors.timeout == 7
-    assert 0 < (crowded.value("failed") or 0) < 1

@@ -117,7 +117,7 @@ def test_a_run_is_resumed_only_at_its_commit(targets: list[Target]) -> None:
 
 def empty() -> Run:
     """A run of one case and level, with two repeats and without measurements."""
-    plain = runs.a_run(levels=(10,), cases=("1 worker",), repeats=2, complete=False)
+    plain = runs.short(repeats=2, complete=False)
     return plain.model_copy(update={"measurements": [], "failures": []})
 
 
