@@ -28,16 +28,7 @@ from scipy.special import zeta
 from scipy.stats import t as t_distribution
 
 from bench.analysis.compact_letters import letters
-from bench.analysis.estimates import (
-    ERROR,
-    ROUNDING,
-    Difference,
-    Estimate,
-    Kind,
-    Ratio,
-    bounded,
-    mean_of,
-)
+from bench.analysis.estimates import ERROR, ROUNDING, Difference, Estimate, Ratio, bounded, mean_of
 
 # The values of a server, by block
 Repeats = Mapping[int, float]
@@ -182,8 +173,7 @@ class Table:
             found = own.ratio(self._error)
             if found.high <= _WIDEST * found.low:
                 return Estimate(found.value, found.low, found.high, "interval", values)
-        kind: Kind = "single" if len(values) == 1 else "range"
-        return Estimate(mean_of(values), min(values), max(values), kind, values)
+        return Estimate.without_interval(mean_of(values), values)
 
     def difference(self, name: str, to: str) -> Difference | None:
         """The difference of the logarithms of two servers; None if nothing is known of their

@@ -5,7 +5,6 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 import click
 import numpy as np
@@ -244,8 +243,7 @@ def _show(found: Sequence[Change], load: Load) -> None:
 
 
 def _repeats_text(values: tuple[float, ...]) -> str:
-    kind: Literal["range", "single"] = "range" if len(values) > 1 else "single"
-    return interval_text(Estimate(mean_of(values), min(values), max(values), kind, values))
+    return interval_text(Estimate.without_interval(mean_of(values), values))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,12 @@ class Estimate:
     values: tuple[float, ...]
     """Of each repeat; infinite where a latency is over the timeout."""
 
+    @classmethod
+    def without_interval(cls, value: float, values: Sequence[float]) -> "Estimate":
+        """Of these repeats, from the lowest to the highest."""
+        kind: Kind = "single" if len(values) == 1 else "range"
+        return cls(value, min(values), max(values), kind, tuple(values))
+
 
 @dataclass(frozen=True)
 class Ratio:

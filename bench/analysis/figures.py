@@ -282,8 +282,7 @@ def _row(repeats: list[Measurement], tables: dict[str, Table]) -> Row:
             # Failures over all requests: a mean of repeats would hide how many a repeat had.
             all_failed = _share(errors.total, sum(one.requests for one in repeats))
             value = (all_failed or 0.0) if name == "failed" else statistics.fmean(known)
-            kind: Literal["range", "single"] = "range" if len(known) > 1 else "single"
-            estimates[name] = Estimate(value, min(known), max(known), kind, tuple(known))
+            estimates[name] = Estimate.without_interval(value, known)
     return Row(
         target=first.target,
         case=first.case,
