@@ -130,6 +130,7 @@ def _rounded(row: Row | None, name: str) -> str:
     return _text(value) if value is None else number(float(f"{value:.2g}"))
 
 
+# What a text may call, by name
 FUNCTIONS = {
     one.__name__.lower(): one
     for one in (
@@ -137,4 +138,3 @@ FUNCTIONS = {
         *(Claim, claims, deployments, servers, answers, reproduced),
     )
 }
-"""What a text may call, by name."""

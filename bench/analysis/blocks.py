@@ -67,22 +67,22 @@ class _Design:
         free = np.eye(count)[part]  # in each part, a constant may move from servers to blocks
         free[servers:] *= -1
         inverse = np.linalg.inv(normal + free @ free.T)
+        # Whether no blocks connect two servers; on the diagonal, whether none connect a server
+        # with all the others
         self.apart = part[:servers, None] != part[:servers]
-        """Whether no blocks connect two servers; on the diagonal, whether none connect a server
-        with all the others."""
         np.fill_diagonal(self.apart, count > 1)
         weighted = self._weights * np.where(present, logs, 0)
         sums = np.concatenate([weighted.sum(axis=1), weighted.sum(axis=0)])
         of_servers, self.blocks = np.split(inverse @ sums, [servers])
         residuals = np.where(present, logs - of_servers[:, None] - self.blocks, 0)
+        # The sum of each server's residuals
         self.squares: _Array = np.sum(residuals**2, axis=1)
-        """The sum of each server's residuals."""
         one, other = np.split(np.diag(inverse), [servers])
         leverage = one[:, None] + other + 2 * inverse[:servers, servers:]
+        # The degrees of freedom of each
         self.freedom: _Array = np.sum(present - self._weights * leverage, axis=1)
-        """The degrees of freedom of each."""
+        # Of the servers over all blocks
         self.means: _Array = of_servers + self.blocks.mean()
-        """Of the servers over all blocks."""
         mean = np.hstack([np.eye(servers), np.full((servers, blocks), 1 / blocks)])
         self._solution = mean @ inverse
 

@@ -24,8 +24,7 @@ from harness.console import result, say
 from harness.errors import UsageError
 from harness.task import reports_errors
 
-_Place = tuple[str, float]
-"""A case and a level."""
+_Place = tuple[str, float]  # A case and a level
 
 
 @dataclass(frozen=True)
@@ -36,17 +35,16 @@ class Change:
     case: str
     level: float
     figure: str
+    # The repeats; infinite where a latency is over the timeout
     before: tuple[float, ...]
-    """The repeats; infinite where a latency is over the timeout."""
     after: tuple[float, ...]
-    ratio: float
-    """Of the geometric means, after divided by before."""
+    ratio: float  # Of the geometric means, after divided by before
+    # Adjusted for how many ratios are shown; None for a single repeat
     interval: Ratio | None
-    """Adjusted for how many ratios are shown; None for a single repeat."""
+    # `better`; `worse`; `same` (no change is found, or it is below the threshold); `shared` (it
+    # changed, but no more than the other servers did); or `unsure` (a single repeat has no
+    # interval)
     verdict: str
-    """``better``; ``worse``; ``same`` (no change is found, or it is below the threshold);
-    ``shared`` (it changed, but no more than the other servers did); or ``unsure`` (a single repeat
-    has no interval)."""
 
 
 def changes(before: Run, after: Run, least: float = 0.05) -> list[Change]:

@@ -137,19 +137,17 @@ class Row:
     case: str
     level: float
     repeats: int
-    estimates: dict[str, Estimate]
-    """By figure; unknown ones are absent."""
-    errors: Errors
-    """Of all repeats."""
+    estimates: dict[str, Estimate]  # By figure; unknown ones are absent
+    errors: Errors  # Of all repeats
     warnings: list[Doubt]
+    # The letters of its groups: servers with a common letter are not told apart by the ranking
+    # figure
     tied: str
-    """The letters of its groups: servers with a common letter are not told apart by the ranking
-    figure."""
+    # The same among the servers that can be ranked; of one that cannot, "too noisy"
     group: str
-    """The same among the servers that can be ranked; of one that cannot, "too noisy"."""
+    # The ranking figure, divided by that of the first row of its case and level; None if nothing
+    # is known of the noise
     relative: Ratio | None
-    """The ranking figure, divided by that of the first row of its case and level; None if nothing
-    is known of the noise."""
 
     @property
     def unranked(self) -> bool:
