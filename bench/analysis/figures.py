@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from bench.analysis.blocks import Repeats, Table
@@ -136,23 +136,31 @@ class Row:
     target: str
     case: str
     level: float
-    repeats: int
     estimates: dict[str, Estimate]  # By figure; unknown ones are absent
     errors: Errors  # Of all repeats
     warnings: list[Doubt]
+    repeats: list[Measurement] = field(repr=False, compare=False)  # What it is made of
     # The letters of its groups: servers with a common letter are not told apart by the ranking
     # figure
-    tied: str
+    tied: str = ""
     # The same among the servers that can be ranked; of one that cannot, "too noisy"
-    group: str
+    group: str = ""
     # The ranking figure, divided by that of the first row of its case and level; None if nothing
     # is known of the noise
-    relative: Ratio | None
+    relative: Ratio | None = None
 
     @property
     def unranked(self) -> bool:
         """Whether it has no rank: its warnings say why."""
         return any(doubt.unranks for doubt in self.warnings)
+
+    @property
+    def seen(self) -> tuple[int, int] | None:
+        """The most processes and threads that the server had; None if they are unknown."""
+        found = [one for one in self.repeats if one.processes]
+        if not found:
+            return None
+        return max(one.processes for one in found), max(one.threads for one in found)
 
     @property
     def standing(self) -> str:
@@ -285,11 +293,8 @@ def _row(repeats: list[Measurement], tables: dict[str, Table]) -> Row:
         target=first.target,
         case=first.case,
         level=first.level,
-        repeats=len(repeats),
         estimates=estimates,
         errors=errors,
         warnings=doubts(repeats),
-        tied="",
-        group="",
-        relative=None,
+        repeats=repeats,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bench.analysis import words
 from bench.analysis.caveats import caveats
-from bench.analysis.figures import Figure, Row, measured_by_table, ranking, rows_of
+from bench.analysis.figures import Figure, Row, ranking, rows_of
 from bench.records.measurement import Measurement
 from bench.records.result import Run
 from bench.report.charts import Chart, charts_of
@@ -100,14 +100,6 @@ class Section:
     def measured(self, target: str) -> dict[str, Measurement]:
         """A measurement of a server in each case."""
         return {one.case: one for one in self.run.measurements if one.target == target}
-
-    def seen(self, row: Row) -> tuple[int, int] | None:
-        """The most processes and threads that the server had; None if they are unknown."""
-        repeats = measured_by_table(self.run)[row.case, row.level][row.target]
-        found = [one for one in repeats if one.processes]
-        if not found:
-            return None
-        return max(one.processes for one in found), max(one.threads for one in found)
 
     def text(self, row: Row, name: str) -> str:
         """A figure of a row."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from bench.analysis.figures import FIGURES, Figure, Row, measured_by_table
+from bench.analysis.figures import FIGURES, Figure, Row
 from bench.analysis.words import figure_text, interval_text
 from bench.records.measurement import Measurement
 from bench.records.result import Run
@@ -20,7 +20,6 @@ def values_of(run: Run, rows: Sequence[Row]) -> Values:
     """The rows in the page's format; for a chart, it adds the figure's own fields to a row's."""
     cases = [case.name for case in run.workload.case]
     timeout = run.workload.load.timeout
-    measured = measured_by_table(run)
     return [
         {
             "target": row.target,
@@ -31,7 +30,7 @@ def values_of(run: Run, rows: Sequence[Row]) -> Values:
             "level": row.level,
             "warned": any(doubt.matters for doubt in row.warnings),
             "figures": {name: _value(row, FIGURES[name], timeout) for name in row.estimates}
-            | _response_times(measured[row.case, row.level][row.target], timeout),
+            | _response_times(row.repeats, timeout),
         }
         for row in rows
     ]
