@@ -16,12 +16,12 @@ from bench.records.warning import Warning
 from bench.report import folder
 from bench.report.cli import main
 from bench.report.code import Code
-from bench.report.distribution import NINES, by_percentile
 from bench.report.folder import write_report
 from bench.report.overview import tables_of
 from bench.report.picture import overview_svg
 from bench.report.rendering import overview_page
 from bench.report.section import sections_of
+from bench.report.values import NINES, by_percentile
 from harness.errors import UsageError
 from harness.paths import ROOT
 from tests.runs import MACHINE, SERVERS, a_run
