@@ -13,7 +13,7 @@ from bench.analysis.caveats import placement
 from bench.analysis.estimates import Kind
 from bench.analysis.figures import FIGURES
 from bench.records.result import ServerInfo
-from bench.report.code import Code, commit_of
+from bench.report.code import Code
 from bench.report.overview import Table
 from bench.report.section import Section
 from bench.report.wording import TIMES, share_text, times_name, title_of, value_text
@@ -51,7 +51,6 @@ def overview_page(tables: Sequence[Table], home: str | None) -> str:
         "workloads": {section.page: section.run.workload.title for section in sections},
         "share_text": share_text,
         "value_text": value_text,
-        "head_of": head_of,
     }
     return _render("overview", sections, values | {"home": home}, [*sections, *others])
 
@@ -76,7 +75,6 @@ def _workload_page(
         "vega": VEGA,
         "chart_groups": _CHART_GROUPS,
         "columns_of": _columns_of,
-        "kinds_of": _kinds,
         "open_loop": lambda section: section.run.workload.load.model in OPEN,
         "times": TIMES,
         "placement": placement,
@@ -100,7 +98,6 @@ def _render(
         "colors": MODELS,
         "figures": FIGURES,
         "words": words,
-        "commit_of": commit_of,
     }
     names = ["charts.js"] if name == "workload" else []
     scripts = [VIEW, *((FOLDER / one).read_text(encoding="utf-8") for one in names)]
@@ -112,15 +109,6 @@ def _render(
 def _models(servers: Iterable[ServerInfo]) -> list[str]:
     found = {server.model for server in servers}
     return [*(one for one in MODELS if one in found), *sorted(found - set(MODELS))]
-
-
-def head_of(section: Section) -> str:
-    """What a column of the overview shows: ``requests/s, 50 connections``."""
-    unit = {"rate": "requests/s", "p99": "p99"}[section.ranked.name]
-    parts = [unit, section.level_text(section.level)]
-    if len(section.run.workload.case) > 1:
-        parts.append(section.case)
-    return ", ".join(parts)
 
 
 def _columns_of(section: Section) -> dict[str, dict[str, str]]:
@@ -151,7 +139,7 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
     known = {name for row in section.rows for name in row.estimates}
     if not any(row.value("starved") or row.value("refused") for row in section.rows):
         del columns["Clients"]
-    kinds = _kinds(section)
+    kinds = section.kinds
     beside = _BESIDE[max(kinds, key=kinds.count, default="single")]
     return {
         group: {
@@ -162,12 +150,6 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
         for group, names in columns.items()
         if known.intersection(names)
     }
-
-
-def _kinds(section: Section) -> list[Kind]:
-    """What the figures that servers are ranked by have beside them."""
-    ranked = section.ranked.name
-    return [row.estimates[ranked].kind for row in section.rows if ranked in row.estimates]
 
 
 @cache

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bench.analysis import words
 from bench.analysis.caveats import caveats
+from bench.analysis.estimates import Kind
 from bench.analysis.figures import Figure, Row, ranking, rows_of
 from bench.records.measurement import Measurement
 from bench.records.result import Run
@@ -57,6 +58,12 @@ class Section:
         return ranking(self.run.workload.load)
 
     @property
+    def kinds(self) -> list[Kind]:
+        """What the figures that its servers are ranked by have beside them."""
+        ranked = self.ranked.name
+        return [row.estimates[ranked].kind for row in self.rows if ranked in row.estimates]
+
+    @property
     def first_rows(self) -> dict[str, Row]:
         """The rows of the level and case that are shown first, by server."""
         return {
@@ -83,6 +90,15 @@ class Section:
         if seconds is None and not any(one and one.judged for one in warmups):
             return "after the warm-up that the server's manifest sets"
         return words.warmup_words(seconds)
+
+    @property
+    def head(self) -> str:
+        """What a column of the overview shows: ``requests/s, 50 connections``."""
+        unit = {"rate": "requests/s", "p99": "p99"}[self.ranked.name]
+        parts = [unit, self.level_text(self.level)]
+        if len(self.run.workload.case) > 1:
+            parts.append(self.case)
+        return ", ".join(parts)
 
     def level_text(self, level: float) -> str:
         """A level with its unit."""
