@@ -17,7 +17,7 @@ import spec
 from bench.generators.interface import LoadResult
 from bench.measuring.process_tree import listening_at
 from bench.measuring.responses import WrongAnswer
-from bench.records.measurement import SourceName, Sources
+from bench.records.measurement import Sources
 from harness.errors import TaskError, UsageError
 from harness.services import Services
 from harness.services.mongodb import DATABASE
@@ -34,7 +34,7 @@ class TransientError(TaskError):
 class Source:
     """A data source that counts its operations."""
 
-    name: SourceName
+    name: spec.Source
     url: str
     read: Callable[[], int]  # Reads the current count
     per_path: Sequence[int]  # The fewest operations that a request for each path needs
@@ -140,7 +140,7 @@ def _count(source: Source, before: int, least: int) -> int:
 
 def sources_of(paths: Sequence[str], services: Services, request_id: str) -> list[Source]:
     """The sources that these paths use."""
-    uses: dict[SourceName, tuple[str, Callable[[], int]]] = {
+    uses: dict[spec.Source, tuple[str, Callable[[], int]]] = {
         "mongodb": (services.mongodb_url, lambda: _operations(services.mongodb_url)),
         "postgresql": (services.database_url, lambda: _scans(services.database_url)),
         "upstream": (services.slow_api_url, lambda: _calls(services.slow_api_url, request_id)),
