@@ -127,9 +127,14 @@ class LoadResult:
         return self.requests / self.seconds if self.seconds else 0.0
 
     @property
+    def answered(self) -> int:
+        """The good responses, in all steps of a search for the capacity."""
+        return self.requests + self.others
+
+    @property
     def share(self) -> float:
         """The part of all good responses that ``requests`` are."""
-        return self.requests / (self.requests + self.others) if self.others else 1.0
+        return self.requests / self.answered if self.others else 1.0
 
     @property
     def per_second(self) -> list[int]:

@@ -76,9 +76,8 @@ class SourceAudit:
         """Note the counts so far; raises :class:`TransientError` if a source does not answer."""
         self._sources = sources_of(paths, services, request_id)
         self._before = [source.count() for source in self._sources]
-        urls = {str(one.name): one.url for one in self._sources}
-        self.upstream = listening_at([urls.pop("upstream")] if "upstream" in urls else [])
-        self.databases = listening_at(urls.values())
+        self.upstream = listening_at(one.url for one in self._sources if one.name == "upstream")
+        self.databases = listening_at(one.url for one in self._sources if one.name != "upstream")
 
     def require_undisturbed(self) -> None:
         """Raise if a source ended in the meantime: then no failure is the server's."""
@@ -109,7 +108,7 @@ class SourceAudit:
                 exactly=source.name == "upstream" and counted and not result.errors.total,
             )
             if not used.agrees:
-                answered = sum(map(_answered, loads))
+                answered = sum(one.answered for one in loads)
                 needed = f"{'' if used.exactly else 'at least '}{least}"
                 raise WrongAnswer(
                     f"{source.name} counted {used.counted} for {answered} responses, which need "
@@ -119,15 +118,10 @@ class SourceAudit:
         return found
 
 
-def _answered(result: LoadResult) -> int:
-    """The good responses, in all steps of a search for the capacity."""
-    return result.requests + result.others
-
-
 def _least(source: Source, result: LoadResult, sequences: int) -> int:
     # How many requests failed in all steps is not known: any number, then.
     ended = sys.maxsize if result.steps else result.requests + result.errors.total
-    return source.least(ended, _answered(result), sequences)
+    return source.least(ended, result.answered, sequences)
 
 
 def _count(source: Source, before: int, least: int) -> int:
