@@ -14,7 +14,7 @@ from harness.paths import CALLER, ROOT
 from harness.system.files import write_whole
 from harness.task import reports_errors
 from upkeep import submit as checks
-from upkeep import texts as texts
+from upkeep import texts
 from upkeep.privacy import Identity, remains, without_identity
 from upkeep.reference import all_published, name_of, pack, place_of
 from upkeep.site.build import write_site
