@@ -16,7 +16,11 @@ WINDOWS = 4  # Windows per second, in which good responses are counted
 MOST_CLIENTS = 400  # The most connections of a constant rate
 
 
-class GeneratorError(TaskError):
+class TransientError(TaskError):
+    """Something other than the server failed: the trial is run again."""
+
+
+class GeneratorError(TransientError):
     """A load generator failed."""
 
 

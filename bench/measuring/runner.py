@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO
 
+from bench.generators.interface import TransientError
 from bench.measuring import machine
 from bench.measuring.remote_server import RemoteServer
 from bench.measuring.responses import WrongAnswer
 from bench.measuring.schedule import Trial, can_run, trials
-from bench.measuring.source_audit import TransientError
 from bench.measuring.trial import RunContext, measure
 from bench.records.result import Failure, Run, ServerInfo
 from bench.records.store import now, write

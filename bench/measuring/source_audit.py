@@ -14,20 +14,16 @@ import pymongo
 import pymongo.errors
 
 import spec
-from bench.generators.interface import LoadResult
+from bench.generators.interface import LoadResult, TransientError
 from bench.measuring.process_tree import listening_at
 from bench.measuring.responses import WrongAnswer
 from bench.records.measurement import Sources
-from harness.errors import TaskError, UsageError
+from harness.errors import UsageError
 from harness.services import Services
 from harness.services.mongodb import DATABASE
 
 _FLUSH = 5.0  # Seconds that a data source may take to count its last operations
 _NOT_AUTHORIZED = 13  # MongoDB's code
-
-
-class TransientError(TaskError):
-    """Something other than the server failed: the trial is run again."""
 
 
 @dataclass(frozen=True)
