@@ -50,9 +50,8 @@ class Wrong:
 
     def __str__(self) -> str:
         """``docs/claims.md:12: what is wrong``."""
-        return f"{self.path.relative_to(ROOT) if self.path.is_relative_to(ROOT) else self.path}" + (
-            f":{self.line}: {self.what}"
-        )
+        path = self.path.relative_to(ROOT) if self.path.is_relative_to(ROOT) else self.path
+        return f"{path}:{self.line}: {self.what}"
 
 
 def texts(root: Path = ROOT) -> list[Path]:
