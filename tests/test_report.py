@@ -146,7 +146,7 @@ def test_the_overview_compares_servers_of_one_machine() -> None:
     assert by_rate.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.02)
     assert by_time.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.02)
     assert by_rate.is_disqualified("flask/gevent")
-    assert by_rate.value("flask/gevent") is None
+    assert by_rate.ranked_value("flask/gevent") is None
     assert by_rate.standing("express/express") == "best"
     assert by_rate.standing("flask/gunicorn") == ""
     assert next(iter(tables[0].servers)) == "express/express"
@@ -156,10 +156,10 @@ def test_a_workload_of_some_servers_has_no_column() -> None:
     published, general = short("published"), short("general")
     published.workload = published.workload.model_copy(update={"servers": ["express/express"]})
     (table,) = tables_of(sections_of([published, general]))
-    assert [column.section.name for column in table.columns] == ["general"]
-    assert [column.section.name for column in table.others] == ["published"]
+    assert [section.name for section in table.columns] == ["general"]
+    assert [section.name for section in table.others] == ["published"]
     (alone,) = tables_of(sections_of([published]))
-    assert [column.section.name for column in alone.columns] == ["published"]
+    assert [section.name for section in alone.columns] == ["published"]
 
 
 def test_a_run_of_few_servers_or_of_an_older_contract_has_no_column() -> None:
@@ -172,17 +172,17 @@ def test_a_run_of_few_servers_or_of_an_older_contract_has_no_column() -> None:
         server.fingerprint = "of another contract"
     general.started = "2999-01-01T00:00:00+00:00"
     (table,) = tables_of(sections_of([few, old, general]))
-    assert [column.section.name for column in table.columns] == ["general"]
-    assert [column.section.name for column in table.others] == ["few", "old"]
+    assert [section.name for section in table.columns] == ["general"]
+    assert [section.name for section in table.others] == ["few", "old"]
     (alone,) = tables_of(sections_of([old]))
-    assert [column.section.name for column in alone.columns] == ["old"]
+    assert [section.name for section in alone.columns] == ["old"]
 
 
 def test_a_workload_of_several_cases_has_no_column() -> None:
     several, general = a_run("several", levels=(10,)), short("general")
     assert {tuple(run.workload.servers) for run in (several, general)} == {("all",)}
     (table,) = tables_of(sections_of([several, general]))
-    assert [column.section.name for column in table.columns] == ["general"]
+    assert [section.name for section in table.columns] == ["general"]
 
 
 def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() -> None:
@@ -199,8 +199,8 @@ def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() 
             server.fingerprint = "of another contract"
     one.started = "2999-01-01T00:00:00+00:00"
     first, second, third = tables_of(sections_of([one, *rare, *old, *other]))
-    assert [column.section.name for column in first.columns] == ["two", "three"]
-    assert [column.section.name for column in second.columns] == ["one"]
+    assert [section.name for section in first.columns] == ["two", "three"]
+    assert [section.name for section in second.columns] == ["one"]
     assert len(third.columns) == 3
     drawn = overview_svg(first)
     assert ">The two workload<" in drawn
@@ -250,10 +250,10 @@ def test_a_wide_interval_is_not_a_tie() -> None:
     for one in run.measurements:
         one.rate = rates.get((one.target, one.repeat), one.rate)
     (table,) = tables_of(sections_of([run]))
-    (column,) = table.columns
-    assert column.row("flask/gunicorn").tied, "its interval includes the best"
-    assert column.standing("flask/gunicorn") == "noisy"
-    assert column.standing("express/express") == "best"
+    (section,) = table.columns
+    assert section.first_rows["flask/gunicorn"].tied, "its interval includes the best"
+    assert section.standing("flask/gunicorn") == "noisy"
+    assert section.standing("express/express") == "best"
     assert overview_svg(table).count('class="noisy"') == 1
     assert 'class="share noisy"' in overview_page([table], None)
 
@@ -264,8 +264,8 @@ def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
         if one.target == "express/express":
             one.warnings = [Warning(kind="overload", values={"share": 0.95})]
     (table,) = tables_of(sections_of([run]))
-    (column,) = table.columns
-    assert (column.value("express/express"), column.best) == (None, "tornado/tornado")
+    (section,) = table.columns
+    assert (section.ranked_value("express/express"), section.best) == (None, "tornado/tornado")
     assert "not ranked</a>" in overview_page([table], None)
 
 

@@ -44,11 +44,11 @@ _BESIDE: dict[Kind, str] = {
 
 def overview_page(tables: Sequence[Table], home: str | None) -> str:
     """The page that shows servers by workloads; ``home`` is the address of the site's folder."""
-    sections = [column.section for table in tables for column in table.columns]
-    others = [column.section for table in tables for column in table.others]
+    sections = [section for table in tables for section in table.columns]
+    others = [section for table in tables for section in table.others]
     values = {
         "tables": tables,
-        "workloads": {section.page: section.run.workload.title for section in sections},
+        "workloads": {section.page: section.title for section in sections},
         "share_text": share_text,
         "value_text": value_text,
     }

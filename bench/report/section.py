@@ -4,6 +4,9 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Literal
 
 from bench.analysis import words
 from bench.analysis.caveats import caveats
@@ -15,12 +18,16 @@ from bench.report.charts import Chart, charts_of
 from bench.report.values import Values, values_of
 from bench.report.wording import place_text
 
+# How a server stands beside the best one: it is the best, or tied with it; either is too noisy to
+# tell; or it is behind
+Standing = Literal["best", "tied", "noisy", ""]
+
 _RESERVED = {"index", "behaviours"}
 
 
 @dataclass(frozen=True)
 class Section:
-    """A run as the report shows it."""
+    """A run as the report shows it: on its page, and in a column of the overview."""
 
     name: str  # Unique in the report, and safe in file names and links
     page: str  # The name of its page: runs of the same workload share one
@@ -29,6 +36,11 @@ class Section:
     rows: list[Row]
     values: Values
     charts: list[Chart]
+
+    @property
+    def title(self) -> str:
+        """The workload's title."""
+        return self.run.workload.title
 
     @property
     def is_of_all(self) -> bool:
@@ -63,7 +75,7 @@ class Section:
         ranked = self.ranked.name
         return [row.estimates[ranked].kind for row in self.rows if ranked in row.estimates]
 
-    @property
+    @cached_property
     def first_rows(self) -> dict[str, Row]:
         """The rows of the level and case that are shown first, by server."""
         return {
@@ -71,6 +83,57 @@ class Section:
             for row in self.rows
             if row.level == self.level and row.case == self.case
         }
+
+    @cached_property
+    def _ranked_values(self) -> dict[str, float]:
+        """What the servers with a rank are ranked by, from the best one on, as rows are."""
+        return {
+            target: value
+            for target, row in self.first_rows.items()
+            if (value := row.value(self.ranked.name)) is not None
+            and isfinite(value)
+            and not row.unranked
+        }
+
+    def ranked_value(self, target: str) -> float | None:
+        """The figure that the server is ranked by; None if it has no rank."""
+        return self._ranked_values.get(target)
+
+    @property
+    def best(self) -> str | None:
+        """The best server."""
+        return next(iter(self._ranked_values), None)
+
+    def share(self, target: str) -> float | None:
+        """How good the server is relative to the best, from 0 to 1; None if it has no rank."""
+        value = self.ranked_value(target)
+        if value is None or self.best is None:
+            return None
+        worse, better = sorted((value, self._ranked_values[self.best]))
+        return worse / better if better else 1.0
+
+    def standing(self, target: str) -> Standing:
+        """How it stands beside the best server.
+
+        A wide interval includes the best figure whatever the server's own is: that is no tie.
+        """
+        best = self.best
+        if best is None or target not in self._ranked_values:
+            return ""
+        groups, of_best = (set(self.first_rows[one].tied.split()) for one in (target, best))
+        if target != best and not groups & of_best:
+            return ""
+        if self.is_noisy(target) or self.is_noisy(best):
+            return "noisy"
+        return "best" if target == best else "tied"
+
+    def is_noisy(self, target: str) -> bool:
+        """Whether the server's interval is too wide to rank it, or it was measured only once."""
+        return self.first_rows[target].is_noisy(self.ranked.name)
+
+    def is_disqualified(self, target: str) -> bool:
+        """Whether one of its responses was wrong."""
+        return any(one.target == target and one.disqualifies for one in self.run.failures)
 
     @property
     def caveats(self) -> list[str]:
