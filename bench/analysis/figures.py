@@ -285,9 +285,9 @@ def _row(repeats: list[Measurement], tables: dict[str, Table]) -> Row:
     errors = Errors.sum([one.errors for one in repeats])
     for name in _PLAIN:
         if known := [value for one in repeats if (value := FIGURES[name].of(one)) is not None]:
-            # Failures over all requests: a mean of repeats would hide how many a repeat had.
-            all_failed = _share(errors.total, sum(one.requests for one in repeats))
-            value = (all_failed or 0.0) if name == "failed" else statistics.fmean(known)
+            value = statistics.fmean(known)
+            if name == "failed":  # of all requests: a mean would hide how many a repeat had
+                value = _share(errors.total, sum(one.requests for one in repeats)) or 0.0
             estimates[name] = Estimate.without_interval(value, known)
     return Row(
         target=first.target,

@@ -57,7 +57,7 @@ class Section:
         the capacity it is the strictest limit; at a given rate it is the highest.
         """
         load = self.run.workload.load
-        return min(load.levels) if load.model in ("closed", "capacity") else max(load.levels)
+        return min(load.levels) if load.seeks_most else max(load.levels)
 
     @property
     def case(self) -> str:
