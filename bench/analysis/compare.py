@@ -146,11 +146,10 @@ def gone(before: Run, after: Run) -> list[str]:
         lost = [at for at in had if target in had[at] and target not in have.get(at, {})]
         if not lost:
             continue
-        reasons = [one.why for one in after.failures if one.target == target]
-        if any(one.disqualifies for one in after.failures if one.target == target):
-            why = f"disqualified: {reasons[-1]}"
-        elif reasons:
-            why = f"failed: {reasons[-1]}"
+        failed = [one for one in after.failures if one.target == target]
+        if failed:
+            what = "disqualified" if any(one.disqualifies for one in failed) else "failed"
+            why = f"{what}: {failed[-1].why}"
         else:
             why = "not measured" if target in after.servers else "not in this run"
         places = listed(f"{at_level(load, level)} ({case})" for case, level in lost)
