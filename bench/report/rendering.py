@@ -48,28 +48,17 @@ def overview_page(tables: Sequence[Table], home: str | None) -> str:
     others = [section for table in tables for section in table.others]
     values = {
         "tables": tables,
+        "home": home,
         "workloads": {section.page: section.title for section in sections},
         "share_text": share_text,
         "value_text": value_text,
     }
-    return _render("overview", sections, values | {"home": home}, [*sections, *others])
+    return _render("overview", sections, values, [*sections, *others])
 
 
 def workload_pages(sections: Sequence[Section], code: Code, home: str | None) -> dict[str, str]:
     """The page of each workload, by file name."""
-    found: dict[str, list[Section]] = {}
-    for section in sections:
-        found.setdefault(section.page, []).append(section)
-    return {
-        f"{name}.html": _workload_page(own, sections, code, home) for name, own in found.items()
-    }
-
-
-def _workload_page(
-    sections: Sequence[Section], every: Sequence[Section], code: Code, home: str | None
-) -> str:
-    values = {
-        "sections": sections,
+    shared: dict[str, Any] = {
         "home": home,
         "code": code,
         "vega": VEGA,
@@ -79,12 +68,14 @@ def _workload_page(
         "times": TIMES,
         "placement": placement,
         "infinite": math.inf,
-        "data": {
-            "models": MODELS,
-            "rows": {section.name: section.values for section in sections},
-        },
     }
-    return _render("workload", sections, values, every)
+    found = {}
+    for page in dict.fromkeys(section.page for section in sections):
+        own = [section for section in sections if section.page == page]
+        data = {"models": MODELS, "rows": {section.name: section.values for section in own}}
+        values = shared | {"sections": own, "data": data}
+        found[f"{page}.html"] = _render("workload", own, values, sections)
+    return found
 
 
 def _render(
@@ -99,8 +90,8 @@ def _render(
         "figures": FIGURES,
         "words": words,
     }
-    names = ["charts.js"] if name == "workload" else []
-    scripts = [VIEW, *((FOLDER / one).read_text(encoding="utf-8") for one in names)]
+    charts = [(FOLDER / "charts.js").read_text(encoding="utf-8")] if name == "workload" else []
+    scripts = [VIEW, *charts]
     return pages.render(
         FOLDER, shared | values, scripts, template=f"{name}.html.jinja", script=f"{name}.js"
     )
