@@ -22,8 +22,6 @@ from bench.report.wording import place_text
 # tell; or it is behind
 Standing = Literal["best", "tied", "noisy", ""]
 
-_RESERVED = {"index", "behaviours"}
-
 
 @dataclass(frozen=True)
 class Section:
@@ -191,7 +189,7 @@ def sections_of(runs: Sequence[Run]) -> list[Section]:
     sections: list[Section] = []
     for run in runs:
         page = re.sub(r"[^a-z0-9]+", "-", run.workload_name.lower()).strip("-") or "run"
-        if page in _RESERVED:
+        if page == "index":  # the overview has that name
             page += "-workload"
         name, names = page, {other.name for other in sections}
         while name in names:
