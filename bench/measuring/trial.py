@@ -92,8 +92,7 @@ class _Trial:
         }
         settings |= self.context.services.environment()
         settings |= settings_of(self.trial.target, self.trial.case)
-        with log.open("w") as output, self._placed(settings, output) as server:
-            tree = _tree_of(server)
+        with log.open("w") as output, self._placed(settings, output) as (server, tree):
             rest = tree.pss()
             refusals = self.workload.statuses if self.workload.is_refused else ()
             contract = Contract(self.context.files, refusals, self.workload.stored)
@@ -156,10 +155,13 @@ class _Trial:
         )
 
     @contextmanager
-    def _placed(self, settings: dict[str, str], output: IO[str]) -> Iterator[Server]:
-        """Start the server, with all programs on their cores."""
+    def _placed(self, settings: dict[str, str], output: IO[str]) -> Iterator[tuple[Server, Tree]]:
+        """Start the server, with all programs on their cores; yields it and its processes.
+
+        It has none here if it runs on another machine.
+        """
         if self.context.elsewhere:
-            yield self.context.elsewhere
+            yield self.context.elsewhere, self.context.elsewhere.tree
             return
         cores = self.context.cores
         with ExitStack() as stack:
@@ -169,7 +171,7 @@ class _Trial:
             with pinned(cores.get("server")):
                 server = stack.enter_context(running(self.trial.target, settings, output=output))
             stack.enter_context(pinned(cores.get("load")))
-            yield server
+            yield server, Tree(psutil.Process(server.process.pid))
 
     def _require_alive(self, server: Server) -> None:
         if isinstance(server, RemoteServer):
@@ -255,13 +257,6 @@ class _Trial:
                 return round(level * (load.duration_of(level) or 0))
             case _:
                 return MOST_CLIENTS * (len(workers.hosts) if workers else 1)
-
-
-def _tree_of(server: Server) -> Tree:
-    """Its processes; none if it is on another machine."""
-    if isinstance(server, RemoteServer):
-        return server.tree
-    return Tree(psutil.Process(server.process.pid))
 
 
 def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
