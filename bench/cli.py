@@ -27,7 +27,7 @@ from bench.options import changes_of, resumed, workload_of
 from bench.records.result import Run
 from bench.records.store import path_of, write
 from bench.workloads import images
-from bench.workloads.workload import Changes, Workload, load_workload, workload_names
+from bench.workloads.workload import Changes, Images, load_workload, workload_names
 from harness.console import progress_bar, result, say, without_bar
 from harness.errors import TaskError, UsageError
 from harness.servers.catalog import Target, find_targets, require_all
@@ -58,7 +58,7 @@ _SILENCE = 60.0  # Seconds between lines of progress without a terminal
     metavar="ROLE=CORES",
     help="Cores of the server, database or load, for example server=0-2; or none.",
 )
-@click.option("--images", "image_count", type=int, help="Number of generated images.")
+@click.option("--images", type=int, help="Number of generated images.")
 @click.option(
     "--case",
     "cases",
@@ -85,7 +85,6 @@ def main(
     to_list: bool,
     quick: bool,
     cases: tuple[str, ...],
-    image_count: int | None,
     seed: int | None,
     cpus: tuple[str, ...],
     workers: str | None,
@@ -108,7 +107,7 @@ def main(
         return
     if bool(workload) == bool(resume):
         raise UsageError("give a WORKLOAD or --resume: `./just bench --list` shows the workloads")
-    changes = changes_of({**numbers, "images": image_count})
+    changes = changes_of(numbers)
     own = quick or cases or cpus or workers or address or seed is not None
     if resume and (own or changes != Changes()):
         raise UsageError("a run is resumed with its own numbers: give --resume without others")
@@ -185,7 +184,7 @@ def _measure(
     with progress_bar() as bar:
         files, paths = spec.FILES, list(run.workload.paths)
         if run.workload.images:
-            files, paths = _images(run.workload, backing, bar)
+            files, paths = _images(run.workload.images, backing, bar)
         task = bar.add_task(run.workload_name, total=None, note="")
         aside = without_bar(_SILENCE)
 
@@ -208,12 +207,9 @@ def _measure(
             raise
 
 
-def _images(workload: Workload, backing: Services, bar: Progress) -> tuple[Path, list[str]]:
-    assert workload.images is not None
-    task = bar.add_task("images", total=workload.images.count, note="")
+def _images(wanted: Images, backing: Services, bar: Progress) -> tuple[Path, list[str]]:
+    task = bar.add_task("images", total=wanted.count, note="")
     try:
-        return images.prepare(
-            workload.images, backing, lambda done: bar.update(task, completed=done)
-        )
+        return images.prepare(wanted, backing, lambda done: bar.update(task, completed=done))
     finally:
         bar.remove_task(task)

@@ -14,12 +14,12 @@ from bench.records.warning import Warning
 from bench.report import folder
 from bench.report.cli import main
 from bench.report.code import Code
-from bench.report.distribution import NINES, by_percentile
 from bench.report.folder import write_report
 from bench.report.overview import tables_of
 from bench.report.picture import overview_svg
 from bench.report.rendering import overview_page
 from bench.report.section import sections_of
+from bench.report.values import NINES, by_percentile
 from harness.errors import UsageError
 from harness.paths import ROOT
 from tests.runs import MACHINE, a_failure, a_run, short
@@ -137,7 +137,7 @@ def test_the_overview_compares_servers_of_one_machine() -> None:
     assert by_rate.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.02)
     assert by_time.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.02)
     assert by_rate.is_disqualified("flask/gevent")
-    assert by_rate.value("flask/gevent") is None
+    assert by_rate.ranked_value("flask/gevent") is None
     assert by_rate.standing("express/express") == "best"
     assert by_rate.standing("flask/gunicorn") == ""
     assert next(iter(tables[0].servers)) == "express/express"
@@ -147,10 +147,10 @@ def test_a_workload_of_some_servers_or_of_several_cases_has_no_column() -> None:
     published, several = short("published"), a_run("several", levels=(10,))
     published.workload = published.workload.model_copy(update={"servers": ["express/express"]})
     (table,) = tables_of(sections_of([published, several, short("general")]))
-    assert [column.section.name for column in table.columns] == ["general"]
-    assert [column.section.name for column in table.others] == ["published", "several"]
+    assert [section.name for section in table.columns] == ["general"]
+    assert [section.name for section in table.others] == ["published", "several"]
     (alone,) = tables_of(sections_of([published]))
-    assert [column.section.name for column in alone.columns] == ["published"]
+    assert [section.name for section in alone.columns] == ["published"]
 
 
 def test_a_run_of_few_servers_or_of_an_older_contract_has_no_column() -> None:
@@ -161,10 +161,10 @@ def test_a_run_of_few_servers_or_of_an_older_contract_has_no_column() -> None:
         server.fingerprint = "of another contract"
     general.started = "2999-01-01T00:00:00+00:00"
     (table,) = tables_of(sections_of([few, old, general]))
-    assert [column.section.name for column in table.columns] == ["general"]
-    assert [column.section.name for column in table.others] == ["few", "old"]
+    assert [section.name for section in table.columns] == ["general"]
+    assert [section.name for section in table.others] == ["few", "old"]
     (alone,) = tables_of(sections_of([old]))
-    assert [column.section.name for column in alone.columns] == ["old"]
+    assert [section.name for section in alone.columns] == ["old"]
 
 
 def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() -> None:
@@ -179,8 +179,8 @@ def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() 
             server.fingerprint = "of another contract"
     one.started = "2999-01-01T00:00:00+00:00"
     first, second, third = tables_of(sections_of([one, *rare, *old, *other]))
-    assert [column.section.name for column in first.columns] == ["two", "three"]
-    assert [column.section.name for column in second.columns] == ["one"]
+    assert [section.name for section in first.columns] == ["two", "three"]
+    assert [section.name for section in second.columns] == ["one"]
     assert len(third.columns) == 3
     drawn = overview_svg(first)
     assert ">The two workload<" in drawn
@@ -230,10 +230,10 @@ def test_a_wide_interval_is_not_a_tie() -> None:
     for one in run.measurements:
         one.rate = rates.get((one.target, one.repeat), one.rate)
     (table,) = tables_of(sections_of([run]))
-    (column,) = table.columns
-    assert column.row("flask/gunicorn").tied, "its interval includes the best"
-    assert column.standing("flask/gunicorn") == "noisy"
-    assert column.standing("express/express") == "best"
+    (section,) = table.columns
+    assert section.first_rows["flask/gunicorn"].tied, "its interval includes the best"
+    assert section.standing("flask/gunicorn") == "noisy"
+    assert section.standing("express/express") == "best"
     assert overview_svg(table).count('class="noisy"') == 1
     assert 'class="share noisy"' in overview_page([table], None)
 
@@ -244,10 +244,10 @@ def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
         if one.target == "express/express":
             one.warnings = [Warning(kind="overload", values={"share": 0.95})]
     (table,) = tables_of(sections_of([run]))
-    (column,) = table.columns
-    assert (column.value("express/express"), column.best) == (None, "tornado/tornado")
+    (section,) = table.columns
+    assert (section.ranked_value("express/express"), section.best) == (None, "tornado/tornado")
     assert "not ranked</a>" in overview_page([table], None)
-    best, *_, last = column.section.first_rows.values()
+    best, *_, last = section.first_rows.values()
     assert best.relative
     assert best.relative.value == 1
     assert (last.target, last.tied, last.relative) == ("express/express", "", None)

@@ -11,6 +11,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from bench.analysis.caveats import caveats
+from bench.generators.interface import TransientError
 from bench.measuring import cores as affinity
 from bench.measuring import machine
 from bench.measuring.cores import default, parse
@@ -18,7 +19,7 @@ from bench.measuring.pace import work
 from bench.measuring.responses import WrongAnswer
 from bench.measuring.runner import measure_all, require_unchanged
 from bench.measuring.schedule import Trial, trials
-from bench.measuring.source_audit import Source, TransientError
+from bench.measuring.source_audit import Source
 from bench.measuring.trial import RunContext
 from bench.records import store
 from bench.records.measurement import Measurement

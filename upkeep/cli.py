@@ -14,7 +14,7 @@ from harness.paths import CALLER, ROOT
 from harness.system.files import write_whole
 from harness.task import reports_errors
 from upkeep import submit as checks
-from upkeep import texts as texts
+from upkeep import texts
 from upkeep.privacy import Identity, remains, without_identity
 from upkeep.reference import all_published, name_of, pack, place_of
 from upkeep.site.build import write_site
@@ -92,7 +92,7 @@ def figures(only_check: bool) -> None:
                 click.echo(f"updated {path.relative_to(ROOT)}")
         first, *_ = tables_of(sections_of(all_published()))
         write_whole(PICTURE, overview_svg(first))
-    wrong = [one for path in texts.texts() for one in texts.check(path, strict=path.parent != ROOT)]
+    wrong = [one for path in texts.texts() for one in texts.check(path)]
     for one in wrong:
         click.echo(str(one), err=True)
     if wrong:
