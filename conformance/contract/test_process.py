@@ -37,6 +37,7 @@ BAD_SETTINGS = (
     ("DATABASE_POOL_SIZE", "-1"),
     ("FILES_DIR", "/nonexistent/folder"),
     ("SLOW_API_URL", "nonsense"),
+    ("SLOW_API_URL", "localhost:8001"),
 )
 
 
