@@ -21,5 +21,5 @@ if __name__ == "__main__":
         gevent.signal_handler(number, server.stop, 5)
     with postgresql, mongodb.client:
         server.start()
-        server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
+        server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections, too
         server.serve_forever(stop_timeout=5)
