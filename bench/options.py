@@ -66,14 +66,13 @@ def resumed(name: str) -> tuple[Run, list[Target]]:
     """The run to go on with, ``last`` or by its id, and its servers as they are now."""
     if name == "last":
         newest = sorted(RESULTS.glob("*.json"), key=lambda path: -path.stat().st_mtime)
-        found = next((run for run in readable(newest) if not run.complete), None)
-        if found is None:
+        run = next((one for one in readable(newest) if not one.complete), None)
+        if run is None:
             raise UsageError("results/ has no unfinished run")
-        run = found
     else:
         run = read(find(name))
-    if run.complete:
-        raise UsageError(f"{run.id} is already finished")
+        if run.complete:
+            raise UsageError(f"{run.id} is already finished")
     targets = find_targets(tuple(run.servers))
     require_unchanged(run, targets)
     return run, targets

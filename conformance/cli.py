@@ -7,8 +7,9 @@ from contextlib import ExitStack
 
 import click
 
-from conformance.prove import JOBS, Proof, TargetOrUrl
+from conformance.prove import JOBS, Proof
 from conformance.report import show
+from conformance.run import TargetOrUrl
 from conformance.subject import Subject
 from harness.console import result, say
 from harness.errors import UsageError
@@ -20,8 +21,8 @@ from harness.task import reports_errors
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", nargs=-1, required=True, metavar="NAME[/DEPLOYMENT]...|all|DIR|URL")
 @click.option("--record", is_flag=True, help="Write the observed behaviours to behaviours.json.")
-@click.option("--json", "to_json", is_flag=True, help="Print JSON instead of the matrix.")
-@click.option("-k", "expression", help="Run only matching checks (as pytest's -k).")
+@click.option("--json", "to_json", is_flag=True, help="Print JSON instead of the table.")
+@click.option("-k", "expression", help="Run only matching checks (like pytest's -k).")
 @click.option("-j", "--jobs", default=JOBS, show_default=True, help="Deployments tested at once.")
 @reports_errors
 def main(
@@ -31,12 +32,14 @@ def main(
     expression: str | None,
     jobs: int,
 ) -> None:
-    """Prove that servers keep the contract, to the byte, and observe how their stacks behave.
+    """Prove that servers keep the contract, byte for byte, and observe how their stacks behave.
 
-    NAME is a server with all its deployments, DIR any folder with a server.toml. A URL
+    NAME tests all deployments of a server; DIR is any folder with a server.toml. A URL
     (http://HOST:PORT) is any running server; checks that need its databases or its process are
-    left out. Behaviours must match the server's behaviours.json; those of a server without one are
-    shown, and have to be recorded if it is this repository's. Exit status 1 if a check failed or a
+    skipped.
+
+    Behaviours must match the server's behaviours.json. Without that file they are only shown, but a
+    server in this repository fails until they are recorded. Exit status 1 if a check failed or a
     behaviour changed, 2 if a server could not be found, built or started.
     """
     if record and expression:

@@ -53,11 +53,9 @@ def holds(what: str, expected: str, truth: bool, got: object, response: Response
 def answer(response: Response, expected: Expected) -> None:
     """Fail unless the response is as expected, to the byte."""
     same("status", expected.status, response.status, response)
-    if expected.media_type is not None:
-        given = response.header("Content-Type")
-        media_type = media_types.compared(given, expected.media_type)
-        if media_type != media_types.canonical(expected.media_type):
-            raise Mismatch("Content-Type", expected.media_type, given, response)
+    given, due = response.header("Content-Type"), expected.media_type
+    if media_types.compared(given, due) != media_types.canonical(due):
+        raise Mismatch("Content-Type", due, given, response)
     body = without_extras(response) if expected.detail else response.body
     same("body", expected.body, body, response)
 
@@ -69,9 +67,8 @@ def right(response: Response) -> None:
 
 def problem(response: Response, *statuses: int) -> None:
     """Fail unless the response is the contract's problem for one of these statuses."""
-    if response.status not in statuses:
-        expected = " or ".join(map(str, statuses))
-        raise Mismatch("status", expected, response.status, response)
+    either = " or ".join(map(str, statuses))
+    holds("status", either, response.status in statuses, response.status, response)
     detail = response.status not in (404, 405)
     body = spec.problem(response.status).replace(*_RENAMED)
     answer(response, Expected(response.status, spec.PROBLEM, body, detail))

@@ -255,18 +255,13 @@ class Connection:
 
     def is_readable(self, within: float = 0) -> bool:
         """Whether there are bytes to read, or the end of the connection, within some seconds."""
-        return bool(self._rest or select.select([self.socket], [], [], within)[0])
+        poll = select.poll()  # select(2) takes no socket above 1023
+        poll.register(self.socket, select.POLLIN)
+        return bool(self._rest or poll.poll(within * 1000))
 
     def is_closed_within(self, seconds: float) -> bool:
         """Whether the server closes within that time, without sending another byte."""
-        timeout = self.socket.gettimeout()
-        self.socket.settimeout(seconds)
-        try:
-            return not self._rest and not self.read_some()
-        except TimeoutError:
-            return False
-        finally:
-            self.socket.settimeout(timeout)
+        return not self._rest and self.is_readable(seconds) and not self.read_some()
 
 
 def statuses(raw: bytes) -> list[bytes]:

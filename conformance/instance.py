@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from signal import Signals
-from subprocess import TimeoutExpired
 
 import psutil
 
@@ -17,9 +15,6 @@ from harness.system.ports import answers, free_port
 from harness.system.processes import stop, wait_until
 
 START = 180.0  # seconds that it may take to start, or to refuse its settings
-
-# Seconds that it may take to end: the contract's 15, and as much again on a busy machine
-_END = 30.0
 
 
 @dataclass(frozen=True)
@@ -38,14 +33,6 @@ class Instance(Started):
             return self.has_ended or answers(self.host, self.port)
 
         return wait_until(settled, timeout=timeout or START) and not self.has_ended
-
-    def stop(self, number: Signals) -> int:
-        """Send a signal and wait until it ends; return the exit status."""
-        self.process.send_signal(number)
-        try:
-            return self.process.wait(_END)
-        except TimeoutExpired:
-            raise AssertionError(f"it is still there {_END:.0f} s later") from None
 
     def accepts(self, connection: Connection, timeout: float) -> bool:
         """Whether one of its processes accepts a connection in time."""

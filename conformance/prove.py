@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.progress import Progress
 
 from conformance import records
-from conformance.run import Examination
+from conformance.run import Examination, TargetOrUrl
 from conformance.verdict import Verdict, keep, states_of
 from harness.console import progress as console
 from harness.console import progress_bar, say, without_bar
@@ -31,8 +31,6 @@ _AGAIN = 3  # Times: some stacks answer, or close the connection, whichever proc
 
 _SILENCE = 30.0  # seconds between a deployment's lines of progress without a terminal
 
-TargetOrUrl = Target | str  # a deployment to start, or the address of a running server
-
 
 class Proof:
     """The suite on several servers; ``verdicts`` grows as they finish."""
@@ -48,29 +46,19 @@ class Proof:
         Verdicts on deployments are kept, unless options leave checks out. Ctrl-C stops running
         examinations; ``verdicts`` then has the results so far.
         """
-        self.verdicts = [_empty(subject) for subject in subjects]
         with (
             progress_bar() as bar,
             scratch("reports") as logs,
             ThreadPoolExecutor(_BUILDS) as builders,
             ThreadPoolExecutor(max(jobs, 1)) as pool,
         ):
-            examinations = [
-                self._prepare(subject, verdict, logs, bar)
-                for subject, verdict in zip(subjects, self.verdicts, strict=True)
-            ]
-            pairs = sorted(
-                zip(subjects, examinations, strict=True), key=lambda pair: _place(pair[0])
-            )
-            servers = servers_of(one for one, _ in pairs if isinstance(one, Target))
+            examinations = [_prepare(subject, logs, bar) for subject in subjects]
+            self.verdicts = [one.verdict for one in examinations]
+            ordered = sorted(examinations, key=_place)
+            servers = servers_of(one.subject for one in ordered if isinstance(one.subject, Target))
             builds = {one.folder: builders.submit(build, one) for one in servers}
             try:
-                running = [
-                    pool.submit(self._examine, subject, examination, builds)
-                    for subject, examination in _spread(pairs)
-                ]
-                for one in running:
-                    one.result()
+                list(pool.map(lambda one: self._examine(one, builds), _spread(ordered)))
             except BaseException:
                 for executor in (builders, pool):
                     executor.shutdown(wait=False, cancel_futures=True)
@@ -79,28 +67,8 @@ class Proof:
                 raise
         return self.verdicts
 
-    def _prepare(
-        self, subject: TargetOrUrl, verdict: Verdict, logs: Path, bar: Progress
-    ) -> Examination:
-        name = verdict.target
-        task = bar.add_task(name, total=None, note="", start=False, visible=False)
-        aside = without_bar(_SILENCE)
-
-        def progress(done: int, total: int, last: str) -> None:
-            over = verdict.finished != ""
-            note = f"{done}/{total} {last[:50]}"
-            bar.update(task, completed=done, total=total, note=note, visible=not over)
-            if not over:
-                aside(f"testing {name}  {note}")
-
-        where = subject.path if isinstance(subject, Target) else subject
-        log = logs / f"{name.replace('/', '--').replace(':', '-')}.log"
-        return Examination(where, verdict, log, progress)
-
-    def _examine(
-        self, subject: TargetOrUrl, examination: Examination, builds: Mapping[Path, Future[None]]
-    ) -> None:
-        verdict = examination.verdict
+    def _examine(self, examination: Examination, builds: Mapping[Path, Future[None]]) -> None:
+        subject, verdict = examination.subject, examination.verdict
         whole = not self.options
         if isinstance(subject, Target):
             try:
@@ -115,11 +83,11 @@ class Proof:
             return
         verdict.finish()
         examination.progress(0, 0, "")
-        if isinstance(subject, Target) and whole and not verdict.error:
-            self._compare(subject, examination)
+        if isinstance(subject, Target) and whole:
+            if not verdict.error:
+                self._compare(subject, examination)
             if examination.has_ended:
                 return
-        if isinstance(subject, Target) and whole:
             keep(subject, verdict)
         outcome, style = ("passed", "green") if verdict.passed else ("FAILED", "red")
         took = time.monotonic() - began
@@ -149,6 +117,24 @@ def prove(subjects: Sequence[TargetOrUrl]) -> list[Verdict]:
     return Proof().run(subjects)
 
 
+def _prepare(subject: TargetOrUrl, logs: Path, bar: Progress) -> Examination:
+    """An examination that shows how far it is."""
+    verdict = _empty(subject)
+    name = verdict.target
+    task = bar.add_task(name, total=None, note="", start=False, visible=False)
+    aside = without_bar(_SILENCE)
+
+    def progress(done: int, total: int, last: str) -> None:
+        over = verdict.finished != ""
+        note = f"{done}/{total} {last[:50]}"
+        bar.update(task, completed=done, total=total, note=note, visible=not over)
+        if not over:
+            aside(f"testing {name}  {note}")
+
+    log = logs / f"{name.replace('/', '--').replace(':', '-')}.log"
+    return Examination(subject, verdict, log, progress)
+
+
 def _empty(subject: TargetOrUrl) -> Verdict:
     if not isinstance(subject, Target):
         return Verdict(subject, subject, compared=False)
@@ -156,25 +142,25 @@ def _empty(subject: TargetOrUrl) -> Verdict:
     return Verdict(subject.name, subject.called, compared=compared)
 
 
-_Pair = tuple[TargetOrUrl, Examination]
-
-
-def _place(subject: TargetOrUrl) -> tuple[float, bool]:
+def _place(examination: Examination) -> tuple[float, bool]:
     """For sorting: those that take longest to examine come first.
 
     They take long to warm up, or serve one client at a time.
     """
-    return -_warmup(subject), not isinstance(subject, Target) or subject.deployment.concurrent
+    subject = examination.subject
+    is_concurrent = not isinstance(subject, Target) or subject.deployment.concurrent
+    return -_warmup(examination), is_concurrent
 
 
-def _spread(pairs: Sequence[_Pair]) -> list[_Pair]:
+def _spread(examinations: Sequence[Examination]) -> list[Examination]:
     """Put the others between servers on a JVM, each start of which takes all cores for seconds."""
-    heavy = [pair for pair in pairs if _warmup(pair[0]) >= _HEAVY]
-    spread = [pair for pair in pairs if _warmup(pair[0]) < _HEAVY]
-    for number, pair in enumerate(heavy):
-        spread.insert(number * len(pairs) // len(heavy), pair)
+    heavy = [one for one in examinations if _warmup(one) >= _HEAVY]
+    spread = [one for one in examinations if _warmup(one) < _HEAVY]
+    for number, one in enumerate(heavy):
+        spread.insert(number * len(examinations) // len(heavy), one)
     return spread
 
 
-def _warmup(subject: TargetOrUrl) -> float:
+def _warmup(examination: Examination) -> float:
+    subject = examination.subject
     return subject.deployment.warmup if isinstance(subject, Target) else 0

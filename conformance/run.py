@@ -14,6 +14,7 @@ import spec
 from conformance.verdict import Check, Verdict
 from harness.console import say
 from harness.paths import ROOT
+from harness.servers.catalog import Target
 from harness.system.processes import ending, spawn, stop
 
 CHECKS = ROOT / "conformance" / "contract"
@@ -22,6 +23,8 @@ CHECKS = ROOT / "conformance" / "contract"
 _LAST = ("availability", "databases", "logs", "process")
 
 _NOTHING_TO_RUN = 5  # pytest's exit status if no check is selected
+
+TargetOrUrl = Target | str  # a deployment to start, or the address of a running server
 
 # Called with the number of finished checks, the total, and the name of the last
 Progress = Callable[[int, int, str], None]
@@ -36,9 +39,12 @@ def _place(part: str) -> tuple[int, str]:
 class Examination:
     """The suite on one server."""
 
-    def __init__(self, target: str, verdict: Verdict, log: Path, progress: Progress) -> None:
-        self.where = ["--target", target]
-        self.verdict, self.log, self.progress = verdict, log, progress
+    def __init__(
+        self, subject: TargetOrUrl, verdict: Verdict, log: Path, progress: Progress
+    ) -> None:
+        self.subject, self.verdict, self.log, self.progress = subject, verdict, log, progress
+        self._where = ["--target", subject.path if isinstance(subject, Target) else subject]
+        self._asking = [sys.executable, "-m", "conformance.behaviours", *self._where]
         self._total = self._checked = 0
         self._lock = Lock()
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -48,7 +54,7 @@ class Examination:
         """Run every check; beside that, on servers of their own, ask every question."""
         commands = {"checks": self._checks(options)}
         if behaviours:
-            commands["behaviours"] = [sys.executable, "-m", "conformance.behaviours", *self.where]
+            commands["behaviours"] = self._asking
         with ThreadPoolExecutor(len(commands)) as pool:
             list(pool.map(self._run, commands.keys(), commands.values()))
         if (missing := self._total - self._done()) and not (self.has_ended or self.verdict.error):
@@ -60,8 +66,7 @@ class Examination:
         for id in questions:
             self.verdict.behaviours.pop(id, None)
             self.verdict.unanswered.pop(id, None)
-        asking = [sys.executable, "-m", "conformance.behaviours", *self.where]
-        self._run("behaviours-again", [*asking, "--only", ",".join(questions)])
+        self._run("behaviours-again", [*self._asking, "--only", ",".join(questions)])
 
     def end(self) -> None:
         """Stop it; the results so far stay in the verdict."""
@@ -79,7 +84,7 @@ class Examination:
         parts = [path.stem.removeprefix("test_") for path in CHECKS.glob("test_*.py")]
         files = [str(CHECKS / f"test_{part}.py") for part in sorted(parts, key=_place)]
         return [
-            *(sys.executable, "-m", "pytest", *files, *self.where, "--capture=no"),
+            *(sys.executable, "-m", "pytest", *files, *self._where, "--capture=no"),
             *("--assert", "plain", "-p", "no:terminal", "-p", "no:cacheprovider"),
             *("-p", "pytest_timeout", "--timeout", "300"),
             *options,
@@ -118,9 +123,8 @@ class Examination:
     def _take(self, event: dict[str, object]) -> None:
         verdict = self.verdict
         match event:
-            case {"event": "collected", "count": int(count), "left_out": list(left_out)}:
-                self._total += count
-                verdict.left_out = dict(Counter(verdict.left_out) + Counter(left_out))
+            case {"event": "left_out", "parts": list(parts)}:
+                verdict.left_out = dict(Counter(parts))
             case {"event": "asking", "count": int(count)}:
                 self._total += count
             case {"event": "fingerprint", "value": str(value)}:

@@ -10,7 +10,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from subprocess import Popen
+from signal import Signals
+from subprocess import Popen, TimeoutExpired
 from threading import Lock
 from urllib.parse import quote, urlsplit
 
@@ -105,6 +106,14 @@ class Started(Subject):
     def pids(self) -> set[int]:
         """The ids of its live processes."""
         return {one.pid for one in self.processes()}
+
+    def stop(self, number: Signals, within: float) -> int:
+        """Send a signal and wait until its first process ends; return the exit status."""
+        self.process.send_signal(number)
+        try:
+            return self.process.wait(within)
+        except TimeoutExpired:
+            raise AssertionError(f"still running {within:.0f} s after {number.name}") from None
 
     def settle(self) -> None:
         """Wait until its processes have started: until they use next to no CPU time for a while."""

@@ -36,8 +36,7 @@ class Check:
     seconds: float = 0.0
     message: str = ""  # the expected and the actual value
     repeat: str = ""  # a command that repeats the request
-    # The target of the request that failed, or the path of the endpoint that was tested
-    request: str = ""
+    request: str = ""  # the target of the request that failed
     status: int = 0  # the status of its response, if there was one that differs
     what: str = ""  # the part of the response that differs, such as ``body``
     # What the server logged at the end of the check, if that may be the cause
@@ -154,14 +153,11 @@ def keep(target: Target, verdict: Verdict) -> None:
 
 def passed_as(target: Target, state: str) -> str | None:
     """The fingerprint of the target if it has passed in this state, else None."""
-    path = _path(target)
-    if not path.exists():
-        return None
     try:
-        kept = json.loads(path.read_text())
+        kept = json.loads(_path(target).read_text())
         valid = kept["passed"] and kept["state"] == state
         return str(kept["fingerprint"]) if valid else None
-    except (ValueError, KeyError, TypeError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 
 

@@ -20,7 +20,7 @@ from harness.copies.skeleton import write_skeleton
 from harness.errors import TaskError, UsageError
 from harness.paths import CALLER
 from harness.servers.build import build, run_in
-from harness.servers.catalog import find_servers, find_target, find_targets, require_all
+from harness.servers.catalog import find_servers, find_target, find_targets, require_all, servers_of
 from harness.servers.running import running
 from harness.servers.settings import read_settings, require_workers
 from harness.services import backing_services, delete, fixtures
@@ -44,10 +44,10 @@ def main() -> None:
 @click.argument("name", metavar="NAME[/DEPLOYMENT]|DIR")
 @reports_errors
 def serve(name: str) -> None:
-    """Serve the contract with one server until Ctrl-C.
+    """Run one server, with its databases, until Ctrl-C.
 
-    Settings come from the environment, such as HOST, PORT, WORKERS and THREADS. Set MONGODB_URL,
-    DATABASE_URL or SLOW_API_URL to use services of your own; the others are started.
+    Settings such as HOST, PORT, WORKERS and THREADS come from the environment. Set MONGODB_URL,
+    DATABASE_URL or SLOW_API_URL to use services of your own; those that are not set are started.
     """
     target = find_target(name)
     settings = read_settings()
@@ -103,14 +103,14 @@ def list_(as_json: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @reports_errors
 def setup(names: tuple[str, ...]) -> None:
-    """Install and build all that NAMEs need; without a NAME, all servers and `bench`."""
+    """Install and build what NAMEs need; without a NAME, what all servers and `bench` need."""
     targets = find_targets(names or ("all",))
     if not names:
         require(LOAD_GENERATORS)
         say("load generators are ready")
     with backing_services():
         say("databases are ready")
-    for server in {target.server.name: target.server for target in targets}.values():
+    for server in servers_of(targets):
         build(server)
         say(f"{server.name} is ready")
     require_all(names or ("all",))
@@ -120,12 +120,12 @@ def setup(names: tuple[str, ...]) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @reports_errors
 def check(names: tuple[str, ...]) -> None:
-    """Run the linters and tests in servers' manifests, with the databases running."""
-    servers = {one.server.name: one.server for one in find_targets(names or ("all",))}
+    """Run the linters and tests that servers' manifests list, with the databases running."""
+    servers = servers_of(find_targets(names or ("all",)))
     failed = []
     with backing_services() as backing:
         settings = backing.environment() | {"FILES_DIR": str(spec.FILES)}
-        for server in servers.values():
+        for server in servers:
             try:
                 if not server.manifest.checks:
                     click.echo(f"none    {server.name}: its manifest names no checks")
@@ -166,18 +166,18 @@ def doctor(as_json: bool) -> None:
 def services() -> None:
     """Run only the databases and the slow upstream, until Ctrl-C."""
     with backing_services() as backing:
-        for name, value in backing.environment().items():
-            click.echo(f"export {name}='{value}'")
-        click.echo(f"export FILES_DIR='{spec.FILES}'")
+        settings = backing.environment() | {"FILES_DIR": str(spec.FILES)}
+        for name, value in settings.items():
+            click.echo(f"export {name}={shlex.quote(value)}")
         say("Ctrl-C stops those that no other task uses")
         while True:
             time.sleep(_INTERVAL)
 
 
 @main.command()
-@click.option("--yes", is_flag=True, help="Delete in databases of your own too.")
+@click.option("--yes", is_flag=True, help="Also delete from databases of your own.")
 @click.option(
-    "--data", is_flag=True, help="Delete all data of the others: they start with new data."
+    "--data", is_flag=True, help="Delete all data of the databases that tasks run: they start anew."
 )
 @reports_errors
 def reset(yes: bool, data: bool) -> None:
@@ -198,17 +198,17 @@ def reset(yes: bool, data: bool) -> None:
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR", required=False)
 @click.option("--name", metavar="MY-SERVICE", help="Name of the copy, set in all its files.")
 @click.option(
-    "--skeleton", metavar="LANGUAGE/NAME", help="Start a new server of this repository instead."
+    "--skeleton", metavar="LANGUAGE/NAME", help="Start a new server in this repository instead."
 )
 @reports_errors
 def new(server: str | None, folder: Path | None, name: str | None, skeleton: str | None) -> None:
-    """Copy the server NAME to DIR, as the start of your own.
+    """Copy the server NAME to DIR, to start your own service.
 
     DIR must be new or empty. The copy does not depend on this repository: it has the server's code
     and tests, .env.example with all settings, and a compose.yaml that starts databases with data.
-    `./just serve DIR` and `./just conform DIR` accept it too.
+    `./just serve DIR` and `./just conform DIR` still work on it.
 
-    With --skeleton, write the files that a new server of this repository begins with: server.toml
+    With --skeleton, write the files with which a new server in this repository begins: server.toml
     with all its fields, README.md, .env.example and .gitignore, but no code.
     """
     if skeleton and not (server or folder or name):

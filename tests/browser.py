@@ -1,5 +1,6 @@
 """A real browser, cut off from the network."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -10,7 +11,14 @@ expect.set_options(timeout=30_000)
 class Opened:
     """A page in the browser, with its requests and errors."""
 
-    def __init__(self, browser: Browser, path: Path, width: int = 1200, scheme: str = "light"):
+    def __init__(
+        self,
+        browser: Browser,
+        path: Path,
+        width: int = 1200,
+        scheme: str = "light",
+        root: Path | None = None,
+    ):
         self.context = browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme="dark" if scheme == "dark" else "light",
@@ -26,6 +34,7 @@ class Opened:
             lambda message: self.wrong.append(message.text) if message.type == "error" else None,
         )
         self.url = path.as_uri()
+        self.root = (root or path.parent).as_uri()
         self.page.goto(self.url)
 
     def section(self, name: str = "text") -> Locator:
@@ -46,3 +55,6 @@ class Opened:
         """The servers of a table, in order."""
         names = self.section(section).locator("tbody:visible th > .name")
         return names.all_text_contents()
+
+
+Browse = Callable[..., Opened]

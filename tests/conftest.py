@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -14,6 +15,8 @@ from harness.services.mongodb import MongoDB
 from harness.system.programs import find_program
 from harness.toolchains.install import require
 from harness.toolchains.known import LOAD_GENERATORS
+from tests.browser import Browse, Opened
+from tests.loads import serving
 
 pytest_plugins = ["tests.progress"]
 
@@ -36,10 +39,38 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture
+def browse(chromium: Browser) -> Iterator[Browse]:
+    """Opens pages, on which there are no errors, and no requests but for files of their own."""
+    pages: list[Opened] = []
+
+    def opened(path: Path, **how: Any) -> Opened:
+        pages.append(Opened(chromium, path, **how))
+        return pages[-1]
+
+    yield opened
+    for one in pages:
+        one.context.close()
+        assert one.wrong == []
+        assert all(url.startswith(f"{one.root}/") for url in one.asked)
+
+
 @pytest.fixture(scope="module")
-def backing() -> Iterator[Services]:
-    """The services, and the load generators."""
+def generators() -> None:
+    """The load generators are installed."""
     require(LOAD_GENERATORS)
+
+
+@pytest.fixture(scope="module")
+def port(generators: None) -> Iterator[int]:
+    """The port of a server that answers requests as their paths say."""
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def backing(generators: None) -> Iterator[Services]:
+    """The services, for measurements."""
     with backing_services() as held:
         yield held
 

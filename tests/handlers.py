@@ -29,14 +29,14 @@ class Quiet(http.server.BaseHTTPRequestHandler):
 
 @contextmanager
 def served(
-    handler: type[http.server.BaseHTTPRequestHandler], host: str = "127.0.0.1"
+    handler: type[http.server.BaseHTTPRequestHandler],
+    host: str = "127.0.0.1",
+    kind: type[http.server.HTTPServer] = http.server.ThreadingHTTPServer,
 ) -> Iterator[str]:
-    """Run Python's own HTTP server with a handler."""
-
-    class Server(http.server.ThreadingHTTPServer):
-        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-
-    server = Server((host, 0), handler)
+    """Run one of Python's own HTTP servers with a handler."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    own = type("Server", (kind,), {"address_family": family, "request_queue_size": 1024})
+    server = own((host, 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()
     try:

@@ -67,7 +67,7 @@ class Task:
     def left(self) -> list[str]:
         """Those of its processes that are there, also some that it has disowned."""
         marked = {one for one in psutil.process_iter() if _mark_of(one) == str(self.log.parent)}
-        return [_words(one) for one in self.seen | marked if is_alive(one)]
+        return [words_of(one) for one in self.seen | marked if is_alive(one)]
 
     def require_gone(self) -> None:
         """Fail unless all its processes have ended, and no file is torn."""
@@ -119,7 +119,8 @@ def _mark_of(process: psutil.Process) -> str | None:
         return None
 
 
-def _words(process: psutil.Process) -> str:
+def words_of(process: psutil.Process) -> str:
+    """The command line of a process, or what is known of one that has ended."""
     try:
         return " ".join(process.cmdline())
     except psutil.Error:

@@ -27,7 +27,7 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
                 sent = await reader.readexactly(int(length[1]))
                 path += b"-json" if sent == b'{"title": 7}' else b""
             is_thousandth = next(_requests) % 1000 == 0
-            if path == b"/closed" or (path == b"/sometimes" and is_thousandth):
+            if path == b"/sometimes" and is_thousandth:
                 break
             if path == b"/never" or (path == b"/rarely" and is_thousandth):
                 await reader.read()

@@ -1,6 +1,5 @@
 """Tools from npm that tests use, each set in a folder of ``tests/`` with a lock file."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -8,21 +7,14 @@ from harness.paths import RUN
 from harness.system.locks import locked
 from harness.system.programs import search_path
 from harness.toolchains.install import require
+from tests.programs import execute
 
 
 def run(
     *command: str | Path, cwd: Path, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a program with Node.js on its path."""
-    return subprocess.run(
-        list(map(str, command)),
-        cwd=cwd,
-        env={**os.environ, "PATH": search_path(), **(env or {})},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return execute(*command, cwd=cwd, env={"PATH": search_path(), **(env or {})})
 
 
 def install(folder: Path) -> None:

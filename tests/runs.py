@@ -1,6 +1,7 @@
 """A sample run for reports, with an example of everything that can happen."""
 
 from functools import cache
+from typing import Any
 
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
@@ -103,6 +104,15 @@ def steps(rate: float) -> list[Step]:
     ]
 
 
+def a_failure(
+    target: str, why: str, *, case: str = "1 worker", level: float = 10, disqualifies: bool = True
+) -> Failure:
+    """In the first repeat."""
+    return Failure(
+        target=target, case=case, level=level, repeat=1, why=why, disqualifies=disqualifies
+    )
+
+
 def a_run(
     name: str = "text",
     levels: tuple[float, ...] = (10, 200),
@@ -144,15 +154,15 @@ def a_run(
             if (target, case) != ("tornado/tornado", "2 workers") or (level == 200 and repeat == 2)
         ],
         failures=[
-            Failure(
-                target="tornado/tornado",
-                case=case,
-                level=level,
-                repeat=1,
-                why="it did not start",
-                disqualifies=False,
+            a_failure(
+                "tornado/tornado", "it did not start", case=case, level=level, disqualifies=False
             )
             for case in cases[1:]
             for level in levels
         ],
     )
+
+
+def short(name: str = "text", **given: Any) -> Run:
+    """In one case, at one level."""
+    return a_run(name, levels=(10,), cases=("1 worker",), **given)

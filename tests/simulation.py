@@ -123,12 +123,10 @@ def deviations(logs: Array) -> tuple[Array, Array, Array, Array]:
 class Outcome:
     """Shares of simulated runs."""
 
-    false: float
-    """Name a difference."""
-    covered: float
-    """All intervals hold: of servers, and of pairs."""
+    false: float  # Name a difference
+    covered: float  # All intervals hold: of servers, and of pairs
+    # Find a difference of 10% of a pair, by the figure that ranks in a run of one table
     power: float
-    """Find a difference of 10% of a pair, by the figure that ranks in a run of one table."""
 
 
 @cache

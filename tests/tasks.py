@@ -1,6 +1,5 @@
 """Runs tasks as a user does, through ``./just``, or in this process."""
 
-import os
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -8,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from click import Command
 from click.testing import CliRunner
@@ -17,9 +15,9 @@ from bench.cli import main as bench
 from conformance.cli import main as conform
 from conformance.matrix.cli import main as behaviours
 from harness.cli import main as harness
-from harness.paths import ROOT
 from harness.servers.catalog import Server
 from tests.interrupted import task
+from tests.programs import execute
 
 
 def run(
@@ -29,17 +27,7 @@ def run(
     errors: int | None = subprocess.PIPE,
 ) -> subprocess.CompletedProcess[str]:
     """Run a task to completion; with ``errors=None``, its progress is shown."""
-    return subprocess.run(
-        ["./just", *words],
-        cwd=ROOT,
-        env={**os.environ, **(env or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    return execute("./just", *words, env=env, timeout=timeout, errors=errors)
 
 
 # The tasks that are programs of their own; the others are commands of ``harness``
@@ -84,20 +72,6 @@ def started(
             if running.process.poll() is None:
                 running.signal(signal.SIGINT)
                 running.process.wait(30)
-
-
-def descendants(pid: int) -> list[psutil.Process]:
-    """All descendants of ``pid``."""
-    return psutil.Process(pid).children(recursive=True)
-
-
-def listeners(words: str) -> list[psutil.Process]:
-    """Processes whose command line contains ``words``."""
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        if words in " ".join(process.info["cmdline"] or []):
-            found.append(process)
-    return found
 
 
 def selected(request: pytest.FixtureRequest) -> list[Server]:

@@ -12,13 +12,11 @@ from typing import Any
 
 import pytest
 
-from conformance import records
 from conformance.verdict import passed_as, states_of
 from harness.copies.readme import blocks
 from harness.servers.catalog import Server, find_servers, find_targets
 from harness.servers.source import copied_files, source_files
 from harness.services import Services, backing_services
-from spec.behaviours import questions
 from tests.databases import with_mongodb_of_its_own
 from tests.tasks import run
 
@@ -102,19 +100,3 @@ def test_servers_pass_their_own_checks(proved: tuple[Done, list[Done]]) -> None:
     for server in find_servers().values():
         if not is_checked_as_a_copy(server):
             assert f"ok      {server.name}" in passed
-
-
-def test_each_risky_behaviour_has_its_line_in_the_readme() -> None:
-    """It names the question's id and says what to do."""
-    missing = {}
-    for server in find_servers().values():
-        readme = (server.folder / "README.md").read_text()
-        risky = {
-            id
-            for record in records.read(server).values()
-            for id, answer in record.answers.items()
-            if questions()[id].answers[answer].rating == "risky"
-        }
-        if unnamed := sorted(id for id in risky if f"`{id}`" not in readme):
-            missing[server.name] = unnamed
-    assert missing == {}

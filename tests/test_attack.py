@@ -3,11 +3,11 @@
 import asyncio
 import http.server
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -16,7 +16,7 @@ from bench.generators.attackers import ATTACKS, attacking
 from bench.workloads.workload import Attack
 from harness.system.ports import free_port
 from harness.system.processes import raise_limits, wait_until
-from tests.handlers import Quiet
+from tests.handlers import Quiet, served
 from tests.loads import in_thread, load_spec, serving
 
 pytestmark = pytest.mark.timeout(180)
@@ -94,27 +94,17 @@ def one_at_a_time() -> Iterator[int]:
         def do_GET(self) -> None:
             self.respond(200, b"hi")
 
-    class Server(http.server.HTTPServer):
-        request_queue_size = 1024
-
-    server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with served(Handler, kind=http.server.HTTPServer) as url:
+        yield urlsplit(url).port or 0
 
 
 @pytest.mark.parametrize(("server", "bears_it"), [(serving, True), (one_at_a_time, False)])
 def test_idle_connections_starve_who_serves_one_at_a_time(
-    tmp_path: Path, server: Callable[[], Iterator[int]], bears_it: bool
+    tmp_path: Path, server: Callable[[], AbstractContextManager[int]], bears_it: bool
 ) -> None:
     prepare()
     load = {"level": 20.0, "duration": 2.0, "timeout": 5.0, "keep_alive": bears_it}
-    with server() as port:  # type: ignore[attr-defined]
+    with server() as port:
         for kind in (None, "idle connections"):
             with attacking(kind, port, tmp_path):
                 found = generate(load_spec(tmp_path, port, "/", **load))

@@ -1,6 +1,6 @@
 """The page of behaviours, as a browser shows it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from conformance.matrix.rows import Row
 from harness.servers.catalog import Server, Target
 from harness.servers.manifest import Manifest
 from spec.behaviours import Answer, Question, questions
-from tests.browser import Opened
+from tests.browser import Browse, Opened
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -73,27 +73,18 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page
 
 
-Show = Callable[..., Opened]
-
-
 @pytest.fixture
-def show(chromium: Browser, path: Path) -> Iterator[Show]:
-    """Opens pages, on which there are no errors, and no requests but for the page itself."""
-    pages: list[Opened] = []
+def show(browse: Browse, path: Path) -> Browse:
+    """Opens pages as wide as a desktop, unless told otherwise."""
 
     def opened(page: Path = path, width: int = DESKTOP, scheme: str = "light") -> Opened:
-        pages.append(Opened(chromium, page, width=width, scheme=scheme))
-        return pages[-1]
+        return browse(page, width=width, scheme=scheme)
 
-    yield opened
-    for one in pages:
-        one.context.close()
-        assert one.wrong == []
-        assert {url.partition("#")[0] for url in one.asked} == {one.url}
+    return opened
 
 
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
-def page(request: pytest.FixtureRequest, show: Show) -> Page:
+def page(request: pytest.FixtureRequest, show: Browse) -> Page:
     return show(width=request.param).page
 
 
@@ -116,7 +107,7 @@ def words(found: Locator) -> list[str]:
     return [" ".join(text.split()) for text in found.all_inner_texts()]
 
 
-def test_desktop_shows_a_column_for_each_deployment(show: Show) -> None:
+def test_desktop_shows_a_column_for_each_deployment(show: Browse) -> None:
     page = show().page
     assert page.locator("thead th").all_inner_texts() == [
         *("Question", "nginx", "flask", "tornado", "express"),
@@ -138,7 +129,7 @@ def test_desktop_shows_a_column_for_each_deployment(show: Show) -> None:
     assert words(cells(QUESTIONS[5]))[0] == "not asked"
 
 
-def test_phone_lists_the_servers_of_each_answer(show: Show) -> None:
+def test_phone_lists_the_servers_of_each_answer(show: Browse) -> None:
     page = show(width=PHONE).page
     show_the_same(page)
     assert page.locator("td[data-server]:visible").count() == 0
@@ -159,7 +150,7 @@ def test_phone_lists_the_servers_of_each_answer(show: Show) -> None:
     expect(page.get_by_role("status")).to_have_text("0 of 6 questions shown")
 
 
-def test_many_and_long_names(show: Show, tmp_path: Path) -> None:
+def test_many_and_long_names(show: Browse, tmp_path: Path) -> None:
     """Nothing is wider than a phone; on a large screen, heads stay in sight."""
     servers = {
         f"server-{at}": ("python", [f"a-deployment-with-a-long-name-{one}" for one in range(3)])
@@ -237,7 +228,7 @@ def test_filters(page: Page) -> None:
     expect(page.get_by_role("status")).to_have_text("0 of 6 questions shown")
 
 
-def test_servers_and_languages_are_chosen(show: Show) -> None:
+def test_servers_and_languages_are_chosen(show: Browse) -> None:
     """Only the visible deployments count as differing or risky."""
     page = show().page
     columns = page.locator("thead [scope=col][data-server]:visible")
@@ -284,7 +275,7 @@ def test_a_link_shows_the_same_view(page: Page) -> None:
     assert page.url == f"{url}#search=date"
 
 
-def test_sources_are_linked(show: Show, tmp_path: Path) -> None:
+def test_sources_are_linked(show: Browse, tmp_path: Path) -> None:
     source = "RFC 9112, sections 6.1 and 6.3; CWE-444; RFC 9110 section 8.3"
     path = tmp_path / "page.html"
     question = replace(ROWS[1].question, source=source)
@@ -321,7 +312,7 @@ def test_the_page_works_with_the_keyboard_only(page: Page) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
-def test_it_is_accessible(show: Show, scheme: str, width: int) -> None:
+def test_it_is_accessible(show: Browse, scheme: str, width: int) -> None:
     """By axe's rules, among them contrast; and no rating is shown by its colour alone."""
     page = show(width=width, scheme=scheme).page
     page.locator(".question summary").nth(1).click()
@@ -335,7 +326,7 @@ def test_it_is_accessible(show: Show, scheme: str, width: int) -> None:
     assert "color-contrast" in Axe().run(page).generate_snapshot()
 
 
-def test_nothing_moves_and_paper_gets_cards(show: Show) -> None:
+def test_nothing_moves_and_paper_gets_cards(show: Browse) -> None:
     page = show().page
     moving = page.evaluate("document.getAnimations().length") or page.locator("*").evaluate_all(
         "all => all.some((node) => getComputedStyle(node).transitionDuration !== '0s')"
@@ -374,7 +365,7 @@ def test_deployments_in_any_order_and_without_a_record() -> None:
     assert "There are no records for nginx/nginx, flask/gevent, tornado/tornado" in text
 
 
-def test_nothing_of_a_record_is_run(show: Show, tmp_path: Path) -> None:
+def test_nothing_of_a_record_is_run(show: Browse, tmp_path: Path) -> None:
     name = NASTY.replace("/", "")
     targets = targets_of({name: ("python", ["one", "two"]), "{{ 1 }}": ("node", ["one"])})
     nasty = [NASTY, f"`{NASTY}`", f"RFC 1, section 1{NASTY}", "javascript:window.hacked = 1"]

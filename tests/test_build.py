@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -5,26 +6,20 @@ import pytest
 from harness.errors import TaskError, UsageError
 from harness.paths import RUN
 from harness.servers.build import build
-from harness.servers.catalog import Server
-from harness.servers.manifest import Build, Deployment, Manifest
+from harness.servers.catalog import Server, find_target
 from harness.system.locks import is_locked
 from harness.system.processes import wait_until
+from tests.manifests import write_server
 
 pytestmark = pytest.mark.quick
 
 
 def server(folder: Path, *commands: list[str], input: str = "a") -> Server:
     """A server in a folder with one input of its build."""
+    recipe = f'[build]\nrun = {json.dumps(commands)}\ninputs = ["input"]\noutput = "made"'
+    write_server(folder, "true", more=recipe)
     (folder / "input").write_text(input)
-    manifest = Manifest(
-        title="Example",
-        language="python",
-        framework="example",
-        homepage="https://example.org",
-        build=Build(run=list(commands), inputs=["input"], output="made"),
-        deployment=[Deployment(name="only", model="threads", run=["true"])],
-    )
-    return Server("test-example", folder, manifest)
+    return find_target(str(folder)).server
 
 
 COUNT = ["sh", "-c", "mkdir -p made && echo built >> count"]
@@ -92,7 +87,7 @@ def test_the_output_of_a_killed_build_is_not_used(tmp_path: Path) -> None:
 
 
 def test_a_build_holds_its_lock_until_all_its_processes_have_ended(tmp_path: Path) -> None:
-    lock = RUN / "locks" / "build-test-example"
+    lock = RUN / "locks" / f"build-{tmp_path.name}"
     outlives = "exec >/dev/null 2>&1; for i in $(seq 600); do [ -e over ] && exit; sleep 0.1; done"
     # In a session of its own, so that it is not stopped with the build.
     build(server(tmp_path, ["setsid", "-f", "sh", "-c", outlives], ["mkdir", "-p", "made"]))

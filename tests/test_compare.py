@@ -10,9 +10,9 @@ from click.testing import CliRunner, Result
 from bench.analysis.comparable import _GENERATOR
 from bench.analysis.compare import changes, main
 from bench.measuring.machine import versions
-from bench.records.result import Failure, Run
+from bench.records.result import Run
 from harness.services import Services
-from tests.runs import SERVERS, a_run
+from tests.runs import SERVERS, a_failure, short
 
 pytestmark = pytest.mark.quick
 
@@ -21,7 +21,7 @@ SLOW = "express/express"
 
 @pytest.fixture
 def before() -> Run:
-    return a_run(levels=(10,), cases=("1 worker",), repeats=5)
+    return short(repeats=5)
 
 
 @pytest.fixture
@@ -122,15 +122,7 @@ def test_a_server_without_figures_is_named(
     if disqualifies is None:
         del after.servers[SLOW]
     else:
-        failure = Failure(
-            target=SLOW,
-            case="1 worker",
-            level=10,
-            repeat=1,
-            why="it ended",
-            disqualifies=disqualifies,
-        )
-        after.failures = [failure]
+        after.failures = [a_failure(SLOW, "it ended", disqualifies=disqualifies)]
     done = compared()
     assert done.exit_code == 1
     assert f"GONE  {SLOW} has no result for 10 connections (1 worker): {why}" in done.stdout

@@ -5,7 +5,6 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import gridfs
 import jsonschema
@@ -18,6 +17,7 @@ from bson.raw_bson import RawBSONDocument
 from pymongo.database import Database
 
 import spec
+from conformance.address import with_database
 from harness.copies.new import TEMPLATE, copy_server
 from harness.servers.catalog import find_target
 from harness.services import Services, backing_services
@@ -104,10 +104,6 @@ def test_each_image_runs_only_its_own_fixtures(compose: dict[str, Any], copy: Pa
     assert found == {"mongodb": ["mongodb.js"], "postgresql": ["agents.sql"]}
 
 
-def elsewhere(url: str, database: str) -> str:
-    return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))
-
-
 def new_name() -> str:
     return f"copy_{uuid.uuid4().hex[:12]}"
 
@@ -116,7 +112,7 @@ def new_name() -> str:
 def loaded(databases: Services, copy: Path, tmp_path: Path) -> Iterator[Database[Any]]:
     """A database that mongosh has filled twice: the second time, the documents already exist."""
     name = new_name()
-    url = elsewhere(databases.mongodb_url, name)
+    url = with_database(databases.mongodb_url, name)
     mongosh = TOOLS / "node_modules/.bin/mongosh"
     with pymongo.MongoClient[Any](databases.mongodb_url) as client:
         try:
@@ -169,7 +165,7 @@ def test_postgresql_loads_what_the_harness_loads(databases: Services, copy: Path
     with psycopg.connect(databases.database_url, autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name}".encode())
         try:
-            with psycopg.connect(elsewhere(databases.database_url, name)) as loaded:
+            with psycopg.connect(with_database(databases.database_url, name)) as loaded:
                 loaded.execute((copy / "fixtures" / "agents.sql").read_bytes())
                 found = loaded.execute(spec.AGENTS_QUERY.encode()).fetchall()
             assert found == server.execute(spec.AGENTS_QUERY.encode()).fetchall() != []

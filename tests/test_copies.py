@@ -29,6 +29,7 @@ from harness.system.programs import environment
 from harness.toolchains.install import require
 from tests.databases import with_mongodb_of_its_own
 from tests.tasks import run, selected, sh
+from tests.test_new import SOURCED, files
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -42,21 +43,8 @@ REAL_PIP = "aiohttp"
 # One server of each language, but none on a JVM, whose checks take as long as all others together
 PROVED = {"aiohttp", "eventmachine", "express", "net-http", "nginx"}
 
-# With what shells load ``.env`` for servers that do not read it
-LOADING = "set -a; . ./.env; set +a"
-
 CHECKS = "text or json or mongo or agents or files or gridfs"
 STARTING_DOCKER = "docker compose up --detach --wait"
-TARGETS = {
-    "text": "/index",
-    "json": "/json",
-    "mongo": "/mongo?doc=big",
-    "agents": "/agents",
-    "files": "/files/photo.jpg",
-    "gridfs": "/gridfs/notes.txt",
-    "sleep": "/sleep?ms=0",
-    "slow_api": "/slow_api?calls=3&ms=0",
-}
 
 UV_AS_PYTHON = """\
 #!/bin/sh
@@ -98,10 +86,10 @@ class Copy:
                 lambda: accepts("127.0.0.1", port) or process.poll() is not None, timeout=120
             )
             assert accepts("127.0.0.1", port), f"{commands}:\n{log.read_text()}"
-            for part, target in TARGETS.items():
-                if part in (self.server.manifest.parts or TARGETS):
-                    body = fetch(f"http://127.0.0.1:{port}{target}")
-                    assert body == spec.expected(target).body, f"{commands}: {target}"
+            for part in self.server.manifest.parts or spec.ENDPOINTS:
+                target = spec.ENDPOINTS[part].example
+                body = fetch(f"http://127.0.0.1:{port}{target}")
+                assert body == spec.expected(target).body, f"{commands}: {target}"
             os.killpg(process.pid, signal.SIGINT)
             process.wait(60)
             assert wait_until(lambda: not accepts("127.0.0.1", port), timeout=60), commands
@@ -135,7 +123,7 @@ def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
 
     install, serve, test, *others = blocks((copy.folder / "README.md").read_text())
     copy.sh([command for command in install if command != STARTING_DOCKER])
-    loading = [line for line in serve if line == LOADING]
+    loading = [line for line in serve if line == SOURCED]
     write_settings(copy.folder / ".env", settings, for_shells=bool(loading))
     serving = serve[len(loading) :]
     for commands in (serving, *([line] for block in others for line in block)):
@@ -165,11 +153,6 @@ def write_settings(env_file: Path, settings: Mapping[str, str], *, for_shells: b
         assert "&" in settings["MONGODB_URL"]
     with env_file.open("a") as file:
         file.writelines(f"\n{name}={value}" for name, value in settings.items())
-
-
-def files(folder: Path) -> set[str]:
-    found = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix() for path in found}
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from bench.records.store import read, write
 from harness import task
 from harness.paths import ROOT
 from harness.task import reports_errors
+from tests.programs import execute
 from tests.runs import a_run
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.quick]
@@ -73,9 +74,7 @@ def test_a_clone_that_cannot_be_written(tmp_path: Path) -> None:
     bind = ["mount", "--bind", "-o", "ro", str(clone), str(read_only)]
     if os.geteuid() != 0 or subprocess.run(bind, check=False).returncode:
         pytest.skip("only root can mount")
-    done = subprocess.run(
-        [str(read_only / "just"), "list"], capture_output=True, text=True, check=False
-    )
+    done = execute(read_only / "just", "list")
     subprocess.run(["umount", str(read_only)], check=True)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1, done.stderr

@@ -20,6 +20,7 @@ from harness.servers.catalog import find_servers
 from harness.servers.source import source_files
 from harness.system.programs import find_program, search_path
 from harness.toolchains.wheel import install_wheel
+from tests.programs import execute
 
 pytestmark = pytest.mark.quick
 
@@ -65,9 +66,7 @@ def broken(page: Path, text: str) -> Iterator[str]:
     for link in links(text):
         url = urlsplit(link)
         if url.scheme or url.netloc:
-            if url.scheme not in ("http", "https") or not re.fullmatch(
-                r"[\w-]+(\.[\w-]+)+", url.netloc
-            ):
+            if url.scheme not in ("http", "https") or not HOST.fullmatch(url.netloc):
                 yield f"{link} is not a URL"
             continue
         target = (page.parent / unquote(url.path)).resolve() if url.path else page
@@ -102,9 +101,7 @@ def words(rest: str) -> list[str]:
 def recipes() -> dict[str, Any]:
     just = find_program("just")
     assert just
-    done = subprocess.run(
-        [just, "--dump", "--dump-format", "json"], cwd=ROOT, capture_output=True, check=True
-    )
+    done = execute(just, "--dump", "--dump-format", "json")
     found: dict[str, Any] = json.loads(done.stdout)["recipes"]
     return found
 
@@ -198,8 +195,7 @@ def test_workflows(tmp_path: Path) -> None:
     wrong.write_text(flows[0].read_text().replace("runs-on", "run-on"))
 
     def check(*paths: Path) -> subprocess.CompletedProcess[str]:
-        command = map(str, (program, "-shellcheck=", "-pyflakes=", *paths))
-        return subprocess.run(list(command), capture_output=True, text=True, check=False)
+        return execute(program, "-shellcheck=", "-pyflakes=", *paths)
 
     done = check(*flows)
     assert done.returncode == 0, done.stdout
@@ -221,7 +217,10 @@ def test_dependabot_watches_every_folder_with_dependencies() -> None:
         "package.json": "npm",
         "Gemfile": "bundler",
         "build.sbt": "sbt",
+        "pom.xml": "maven",
         "go.mod": "gomod",
+        "Dockerfile": "docker",
+        "compose.yaml": "docker-compose",
     }
     expected = {
         (files[path.name], f"/{path.parent.relative_to(ROOT)}")

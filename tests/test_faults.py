@@ -1,7 +1,6 @@
 """Every check can fail: each catches servers with one fault, and no fault goes uncaught."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 
 from conformance.run import CHECKS
 from harness.paths import ROOT
+from tests.programs import execute
 from tests.prove import DENIED
 
 pytestmark = pytest.mark.timeout(1800)
@@ -45,16 +45,8 @@ def suite(folder: Path, checks: str, deployment: str, *options: str) -> tuple[in
         *("--quiet", "--assert", "plain", "--tb", "short", "-p", "no:cacheprovider"),
         *("--timeout", "600", *options),
     ]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=os.environ
-        | {"FAULT_FILE": str(folder / "fault"), "PROOF_FILE": str(folder / "proof.json")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    files = {"FAULT_FILE": str(folder / "fault"), "PROOF_FILE": str(folder / "proof.json")}
+    done = execute(*command, env=files, errors=subprocess.STDOUT)
     lines = [line for line in done.stdout.splitlines() if '{"event"' not in line]
     return done.returncode, "\n".join(lines[-60:])
 

@@ -10,7 +10,6 @@ from bench.analysis.estimates import Difference
 from bench.analysis.words import figure_text
 from bench.records.warning import Warning
 from harness.errors import UsageError
-from harness.paths import ROOT
 from harness.servers.catalog import find_servers
 from tests.runs import MACHINE, a_run
 from upkeep import reference, reproduced
@@ -44,7 +43,7 @@ def lines_of(page: Path, call: str) -> list[str]:
     """The lines of a table."""
     page.write_text(f"# Title\n\n{filled(call)}\n")
     update(page)
-    assert check(page, strict=True) == []
+    assert check(page) == []
     return page.read_text().splitlines()[3:-1]
 
 
@@ -66,12 +65,12 @@ def lines_of(page: Path, call: str) -> list[str]:
 )
 def test_a_figure_is_filled_in(page: Path, call: str, text: str) -> None:
     page.write_text(f"It serves {filled(call, '?')} requests.\n")
-    assert [str(one) for one in check(page, strict=True)] == [
+    assert [str(one) for one in check(page)] == [
         f"{page}:1: {call} is {text}, not ?: run `./just figures`"
     ]
     assert update(page)
     assert page.read_text() == f"It serves {filled(call, text)} requests.\n"
-    assert check(page, strict=True) == []
+    assert check(page) == []
     assert not update(page)
 
 
@@ -256,7 +255,7 @@ def test_what_is_recorded_is_filled_in(page: Path, call: str, row: str) -> None:
 )
 def test_a_call_that_cannot_be_filled(page: Path, call: str, message: str) -> None:
     page.write_text(f"\nIt is {filled(call, '1')}\n")
-    (wrong,) = check(page, strict=True)
+    (wrong,) = check(page)
     assert message in str(wrong)
     assert wrong.line == 2
     with pytest.raises(UsageError, match=r"page\.md:2: "):
@@ -277,7 +276,7 @@ def test_a_call_that_cannot_be_filled(page: Path, call: str, message: str) -> No
 )
 def test_a_figure_that_comes_from_no_result(page: Path, text: str) -> None:
     page.write_text(f"# Title\n\n{text}\n")
-    assert [one.line for one in check(page, strict=True)] == [3]
+    assert [one.line for one in check(page)] == [3]
 
 
 @pytest.mark.parametrize(
@@ -291,12 +290,12 @@ def test_a_figure_that_comes_from_no_result(page: Path, text: str) -> None:
 )
 def test_what_is_no_figure(page: Path, text: str) -> None:
     page.write_text(f"{text}\n")
-    assert check(page, strict=True) == []
+    assert check(page) == []
 
 
 @pytest.mark.timeout(600)
 def test_the_figures_in_the_repository_come_from_published_results() -> None:
-    wrong = [one for path in texts() for one in check(path, strict=path.parent != ROOT)]
+    wrong = [one for path in texts() for one in check(path)]
     assert wrong == [], "\n".join(map(str, wrong))
 
 

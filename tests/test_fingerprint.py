@@ -1,18 +1,15 @@
 """The fingerprint is a hash of the received responses."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from conformance.corpus import Exchange, corpus, fingerprint
 from conformance.http import Request, Response
-from conformance.run import CHECKS
 from harness.paths import ROOT
 from spec import Expected, media_types
+from tests.tasks import run
 
 pytestmark = pytest.mark.quick
 
@@ -20,23 +17,12 @@ WRONG = ROOT / "tests" / "servers" / "wrong" / "wrong"
 
 
 def fingerprint_of(folder: Path, fault: str) -> tuple[str, int]:
-    """The wrong server's fingerprint with a fault, and pytest's exit status."""
+    """The wrong server's fingerprint with a fault, and the exit status of the suite."""
     (folder / "fault").write_text(fault)
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "pytest", str(CHECKS / "test_answers.py"), "--quiet"),
-            *("-k", "test_fingerprint", "--target", str(WRONG)),
-            *("-p", "no:cacheprovider", "--capture=no"),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "FAULT_FILE": str(folder / "fault")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    lines = [line for line in done.stdout.splitlines() if '{"event"' in line]
-    events = [json.loads(line[line.index("{") :]) for line in lines]
-    return next(one["value"] for one in events if one["event"] == "fingerprint"), done.returncode
+    words = ("conform", str(WRONG), "-k", "test_fingerprint", "--json")
+    done = run(*words, env={"FAULT_FILE": str(folder / "fault")})
+    (verdict,) = json.loads(done.stdout)
+    return verdict["fingerprint"], done.returncode
 
 
 @pytest.mark.timeout(300)

@@ -265,20 +265,8 @@ def test_warnings_of_repeats_are_merged_with_the_most_severe_first() -> None:
     assert set(GATES) | set(SPOILING) <= set(_WORDS)
 
 
-def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
-    run = runs.a_run(levels=(10,), cases=("1 worker",))
-    best = max(run.measurements, key=lambda one: one.rate)
-    assert rows_of(run)[0].target == best.target
-    best.warnings = [Warning(kind="absent-load", values={"share": 0.2})]
-    rows = rows_of(run)
-    assert (rows[-1].target, rows[-1].unranked, rows[-1].tied) == (best.target, True, "")
-    assert rows[-1].relative is None
-    assert rows[0].relative
-    assert rows[0].relative.value == 1
-
-
 def test_the_cores_that_programs_used_are_told() -> None:
-    run = runs.a_run(levels=(10,), cases=("1 worker",))
+    run = runs.short()
     row = rows_of(run)[0]
     middle = sorted(one.rate for one in run.measurements if one.target == row.target)[1]
     assert row.value("cores") == pytest.approx(0.95)

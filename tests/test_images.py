@@ -8,8 +8,7 @@ import json
 import os
 import platform
 import signal
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,43 +34,29 @@ from harness.system.scratch import scratch
 from harness.toolchains.install import require
 from harness.toolchains.known import TOOLCHAINS
 from harness.toolchains.wheel import install_wheel
-from tests.tasks import descendants, selected
+from tests.programs import execute
+from tests.tasks import selected
 
 pytestmark = pytest.mark.timeout(900)
 
+# Those that serve all of the contract: the image of nginx is built on one of its makers'
 SERVERS = [
     one
     for one in find_servers().values()
     if (one.folder / "Dockerfile").is_file() and one.manifest.parts is None
 ]
-"""Those that serve all of the contract. The image of nginx is built on one of its makers'."""
 
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 JAVA_CERTIFICATES = Path("/etc/ssl/certs/java/cacerts")
-CONFIGURATION = {
-    Path("/etc/pip.conf"): "/etc/pip.conf",
-    Path.home() / ".npmrc": "/root/.npmrc",
-    Path.home() / ".config" / "go" / "env": "/root/.config/go/env",
-    Path.home() / ".m2" / "settings.xml": "/root/.m2/settings.xml",
-}
-"""How this machine reaches its package registries, and where an image's build looks for that."""
+# How this machine reaches its package registries: files, those without a / in the user's home
+CONFIGURATION = ("/etc/pip.conf", ".npmrc", ".config/go/env", ".m2/settings.xml")
 
 # By language, where a build stage, of which nothing but its result is kept, finds what is fetched
 # and compiled
 CACHES = {
-    "go": {
-        Path.home() / ".cache" / "go-build": "/root/.cache/go-build",
-        Path.home() / "go" / "pkg" / "mod": "/root/go/pkg/mod",
-    },
-    "java": {
-        Path.home() / ".m2" / "repository": "/root/.m2/repository",
-        Path.home() / ".m2" / "wrapper": "/root/.m2/wrapper",
-    },
-    "scala": {
-        Path.home() / ".cache" / "coursier": "/root/.cache/coursier",
-        Path.home() / ".m2" / "repository": "/root/.m2/repository",
-        Path.home() / ".sbt": "/root/.sbt",
-    },
+    "go": (".cache/go-build", "go/pkg/mod"),
+    "java": (".m2/repository", ".m2/wrapper"),
+    "scala": (".cache/coursier", ".m2/repository", ".sbt"),
 }
 
 # Buildah makes 1 of each signal, and now and then ends before it has said which.
@@ -100,10 +85,7 @@ class Buildah:
         return run(*self.command(*words))
 
     def build(self, name: str, folder: Path, *options: str) -> None:
-        volumes = [
-            f"--volume={here}:{there}:ro" for here, there in CONFIGURATION.items() if here.is_file()
-        ]
-        self("bud", *volumes, *options, "--tag", name, str(folder))
+        self("bud", *shared(CONFIGURATION, ":ro"), *options, "--tag", name, str(folder))
 
     @contextmanager
     def container(self, image: str) -> Iterator[str]:
@@ -114,10 +96,14 @@ class Buildah:
             self("rm", name)
 
 
+def shared(names: Iterable[str], mode: str = "") -> list[str]:
+    """The options with which an image's build finds what this user has in the home of root."""
+    places = [(Path.home() / name, Path("/root") / name) for name in names]
+    return [f"--volume={here}:{there}{mode}" for here, there in places if here.exists()]
+
+
 def run(*command: str) -> str:
-    done = subprocess.run(
-        command, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, check=False
-    )
+    done = execute(*command, env=ENVIRONMENT)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout.strip()
 
@@ -207,7 +193,8 @@ def runs(
         try:
             wait_until(lambda: accepts("127.0.0.1", port) or process.poll() is not None, timeout=60)
             assert accepts("127.0.0.1", port), Path(log.name).read_text()
-            serving = [one for one in descendants(process.pid) if listens(one, port)]
+            started = psutil.Process(process.pid).children(recursive=True)
+            serving = [one for one in started if listens(one, port)]
             assert all(one.uids().real for one in serving), "requests run as root"
             serves(f"http://127.0.0.1:{port}", settings["MONGODB_URL"])
             buildah("run", *variables, container, "--", *config["Healthcheck"]["Test"][1:])
@@ -257,8 +244,7 @@ def build(buildah: Buildah, server: Server, *, without: str | None = None) -> st
     dockerfile = copy / "Dockerfile"
     lines = dockerfile.read_text().splitlines(keepends=True)
     dockerfile.write_text("".join(line for line in lines if line.split()[:1] != [without]))
-    caches = CACHES.get(server.manifest.language, {})
-    volumes = [f"--volume={here}:{there}" for here, there in caches.items() if here.is_dir()]
+    volumes = shared(CACHES.get(server.manifest.language, ()))
     bases = [
         f"--build-arg={line.split()[1].split('=')[0]}=localhost/base"
         for line in lines

@@ -1,7 +1,6 @@
 """No load generator hides a request that fails, is late or never ends."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +11,11 @@ from bench.generators.interface import LoadResult, LoadSpec
 from bench.measuring.responses import WrongAnswer, body_sizes, require_bodies
 from bench.records.histogram import Histogram
 from bench.records.measurement import Clients, Errors
-from harness.toolchains.install import require
-from harness.toolchains.known import LOAD_GENERATORS
-from tests.loads import load_spec, serving
+from tests.loads import load_spec
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(180)]
 
 SIZE = 2  # The length of the body of the server's responses
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _generators() -> None:
-    require(LOAD_GENERATORS)
-
-
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    with serving() as found:
-        yield found
 
 
 def put(folder: Path, port: int, *paths: str, **changes: Any) -> LoadResult:

@@ -49,14 +49,6 @@ def write(root: Path, text: str, name: str = "example") -> Path:
     return path
 
 
-def test_a_good_manifest(tmp_path: Path) -> None:
-    manifest = load_manifest(write(tmp_path, GOOD))
-    assert [one.name for one in manifest.deployment] == ["first", "second"]
-    assert manifest.deployment[0].concurrent
-    assert not manifest.deployment[1].concurrent
-    assert manifest.parts is None
-
-
 @pytest.mark.parametrize(
     ("good", "bad", "field"),
     [
@@ -120,7 +112,7 @@ def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:
     second.write_text(GOOD)
     assert find_servers(tmp_path)["example"].folder.parent.name == "node"
     (broken,) = broken_manifests(tmp_path)
-    assert "the name example is taken" in broken
+    assert broken.endswith(f"the name example is taken by {tmp_path / 'node' / 'example'}")
 
 
 def test_a_broken_manifest_affects_only_its_own_server(tmp_path: Path) -> None:

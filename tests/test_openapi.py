@@ -21,6 +21,7 @@ MODULES = HERE / "node_modules"
 QUIET = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
 
 Document = dict[str, Any]
+Tool = Callable[[Path, Path], str]
 
 
 def run(*command: str | Path, cwd: Path = HERE) -> subprocess.CompletedProcess[str]:
@@ -83,6 +84,11 @@ def without_a_problem(document: Document) -> None:
     del document["components"]["schemas"]["Problem"]["properties"]["status"]
 
 
+@pytest.mark.parametrize("tool", [redocly, spectral, client])
+def test_the_document_has_no_errors(tool: Tool, tmp_path: Path) -> None:
+    assert tool(spec.OPENAPI, tmp_path) == ""
+
+
 @pytest.mark.parametrize(
     ("tool", "breaks", "words"),
     [
@@ -94,14 +100,9 @@ def without_a_problem(document: Document) -> None:
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
-def test_errors_are_found_and_there_are_none(
-    tool: Callable[[Path, Path], str],
-    breaks: Callable[[Document], None],
-    words: str,
-    tmp_path: Path,
+def test_an_error_is_found(
+    tool: Tool, breaks: Callable[[Document], None], words: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "as-it-is").mkdir()
-    assert tool(spec.OPENAPI, tmp_path / "as-it-is") == ""
     document = yaml.safe_load(spec.OPENAPI.read_text(encoding="utf-8"))
     breaks(document)
     broken = tmp_path / "openapi.yaml"

@@ -42,16 +42,6 @@ def urls(open_folder: Path) -> Iterator[dict[str, str]]:
         yield {"MONGODB_URL": mongodb_url, "DATABASE_URL": database_url}
 
 
-@pytest.fixture
-def mongodb_url(urls: dict[str, str]) -> str:
-    return urls["MONGODB_URL"]
-
-
-@pytest.fixture
-def database_url(urls: dict[str, str]) -> str:
-    return urls["DATABASE_URL"]
-
-
 def _statuses(name: str, settings: dict[str, str], *paths: str) -> dict[str, int]:
     """The statuses of a server's responses."""
     others = {
@@ -90,9 +80,10 @@ def test_each_language_is_served_from_them(urls: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("name", ["django", "eventlet", "flask"])
-def test_each_other_driver_takes_the_options_of_postgresql(name: str, database_url: str) -> None:
-    fill({"DATABASE_URL": database_url})
-    settings = {"DATABASE_URL": f"{database_url}?connect_timeout=3", "MONGODB_URL": NOWHERE}
+def test_each_other_driver_takes_the_options_of_postgresql(name: str, urls: dict[str, str]) -> None:
+    fill(urls)
+    url = f"{urls['DATABASE_URL']}?connect_timeout=3"
+    settings = {"DATABASE_URL": url, "MONGODB_URL": NOWHERE}
     assert _statuses(name, settings, "/agents") == {"/agents": 200}
 
 
@@ -106,9 +97,8 @@ def _index_again(articles: Collection[dict[str, Any]]) -> None:
     articles.create_index("slug")
 
 
-def test_differences_from_the_fixtures_are_undone(
-    urls: dict[str, str], database_url: str, mongodb_url: str
-) -> None:
+def test_differences_from_the_fixtures_are_undone(urls: dict[str, str]) -> None:
+    mongodb_url, database_url = urls.values()
     fill(urls)
     with (
         pymongo.MongoClient[Any](mongodb_url) as client,
@@ -143,9 +133,8 @@ def test_differences_from_the_fixtures_are_undone(
             assert not tables.fill(database_url)
 
 
-def test_data_of_others_is_refused_and_kept(
-    urls: dict[str, str], database_url: str, mongodb_url: str
-) -> None:
+def test_data_of_others_is_refused_and_kept(urls: dict[str, str]) -> None:
+    mongodb_url, database_url = urls.values()
     clear(urls)
     with pymongo.MongoClient[Any](mongodb_url) as client:
         client.get_default_database().articles.insert_one({"title": "theirs"})

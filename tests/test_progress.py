@@ -1,6 +1,5 @@
 """What takes long shows what it does, in a pipe too."""
 
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,8 @@ import pytest
 
 from harness.console import without_bar
 from harness.paths import ROOT
+from tests.manifests import write_server
+from tests.programs import execute
 from tests.tasks import call
 
 pytestmark = pytest.mark.quick
@@ -28,35 +29,17 @@ def test_long():
 def test_task(aloud):
     with aloud():
         subprocess.run(["sh", "-c", "echo its progress >&2; sleep 0.5"])
-
-def test_short():
-    pass
-"""
-
-SERVER = """
-title = "Checked"
-language = "none"
-framework = "none"
-homepage = "https://example.org"
-checks = [["true"]]
-
-[[deployment]]
-name = "only"
-model = "threads"
-run = ["true"]
 """
 
 
 def test_a_long_test_is_named_while_it_runs(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(TESTS)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "tests.progress", "-p", "no:cacheprovider", "."],
+    plugins = ("-p", "tests.progress", "-p", "no:cacheprovider")
+    done = execute(
+        *(sys.executable, "-m", "pytest", *plugins, "."),
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
+        env={"PYTHONPATH": str(ROOT)},
+        errors=subprocess.STDOUT,
     )
     assert re.search(r"(?m)^test_it\.py::test_long has run for \d s$", done.stdout), done.stdout
     assert "\nits progress\n" in done.stdout
@@ -65,7 +48,7 @@ def test_a_long_test_is_named_while_it_runs(tmp_path: Path) -> None:
 
 
 def test_checks_are_named_as_they_begin(tmp_path: Path) -> None:
-    (tmp_path / "server.toml").write_text(SERVER)
+    write_server(tmp_path, "true", more='checks = [["true"]]')
     done = call("check", str(tmp_path))
     assert f"checking {tmp_path.name}\n" in done.stderr
     assert done.stdout == f"ok      {tmp_path.name}\n"

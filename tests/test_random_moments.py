@@ -44,10 +44,8 @@ def test_a_task_that_ends_at_a_random_moment(seed: int, tmp_path: Path) -> None:
         if end == "SIGINT":  # just misses one that comes while it forks, and does not forward it
             running.wait_for(lambda _: any(" -m " in line for line in running.left()))
         time.sleep(moment)
-        began = time.monotonic()
         deliver(end, running)
         wait_until(lambda: not remains(running), timeout=GONE)
-        took = time.monotonic() - began
         assert not remains(running), f"{name}, {end} after {moment:.2f} s: {running.output}"
         running.require_gone()
         python_starts = running.output.rstrip().endswith("KeyboardInterrupt")
@@ -55,7 +53,6 @@ def test_a_task_that_ends_at_a_random_moment(seed: int, tmp_path: Path) -> None:
             number = ENDS[end].value
             assert running.process.returncode in (128 + number, -number), running.output
             assert "Traceback" not in running.output
-    print(f"{name}, {end} after {moment:.2f} s: {took:.2f} s")
 
 
 def deliver(end: str, running: Task) -> None:

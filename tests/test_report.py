@@ -7,32 +7,26 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bench.analysis.figures import rows_of
 from bench.records import store
 from bench.records.measurement import Warmup
-from bench.records.result import Failure, Run
 from bench.records.store import read, write
 from bench.records.warning import Warning
 from bench.report import folder
 from bench.report.cli import main
 from bench.report.code import Code
-from bench.report.distribution import NINES, by_percentile
 from bench.report.folder import write_report
 from bench.report.overview import tables_of
 from bench.report.picture import overview_svg
 from bench.report.rendering import overview_page
 from bench.report.section import sections_of
+from bench.report.values import NINES, by_percentile
 from harness.errors import UsageError
 from harness.paths import ROOT
-from tests.runs import MACHINE, SERVERS, a_run
+from tests.runs import MACHINE, a_failure, a_run, short
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.quick]
 
 ELSEWHERE = MACHINE.model_copy(update={"cpu": "another CPU"})
-
-
-def short(name: str = "text", **given: object) -> Run:
-    return a_run(name, levels=(10,), cases=("1 worker",), **given)  # type: ignore[arg-type]
 
 
 def test_the_data_are_files_too(tmp_path: Path) -> None:
@@ -134,11 +128,8 @@ def test_without_names_it_shows_the_newest_complete_runs(
 
 def test_the_overview_compares_servers_of_one_machine() -> None:
     closed, rate = short(), short("rate", model="constant rate")
-    wrong = Failure(
-        target="flask/gevent", case="1 worker", level=10, repeat=1, why="wrong", disqualifies=True
-    )
-    closed.failures = [wrong]
-    closed.measurements = [one for one in closed.measurements if one.target != wrong.target]
+    closed.failures = [a_failure("flask/gevent", "wrong")]
+    closed.measurements = [one for one in closed.measurements if one.target != "flask/gevent"]
     tables = tables_of(sections_of([closed, rate, short(machine=ELSEWHERE)]))
     assert [len(table.columns) for table in tables] == [2, 1]
     by_rate, by_time = tables[0].columns
@@ -146,43 +137,34 @@ def test_the_overview_compares_servers_of_one_machine() -> None:
     assert by_rate.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.02)
     assert by_time.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.02)
     assert by_rate.is_disqualified("flask/gevent")
-    assert by_rate.value("flask/gevent") is None
+    assert by_rate.ranked_value("flask/gevent") is None
     assert by_rate.standing("express/express") == "best"
     assert by_rate.standing("flask/gunicorn") == ""
     assert next(iter(tables[0].servers)) == "express/express"
 
 
-def test_a_workload_of_some_servers_has_no_column() -> None:
-    published, general = short("published"), short("general")
+def test_a_workload_of_some_servers_or_of_several_cases_has_no_column() -> None:
+    published, several = short("published"), a_run("several", levels=(10,))
     published.workload = published.workload.model_copy(update={"servers": ["express/express"]})
-    (table,) = tables_of(sections_of([published, general]))
-    assert [column.section.name for column in table.columns] == ["general"]
-    assert [column.section.name for column in table.others] == ["published"]
+    (table,) = tables_of(sections_of([published, several, short("general")]))
+    assert [section.name for section in table.columns] == ["general"]
+    assert [section.name for section in table.others] == ["published", "several"]
     (alone,) = tables_of(sections_of([published]))
-    assert [column.section.name for column in alone.columns] == ["published"]
+    assert [section.name for section in alone.columns] == ["published"]
 
 
 def test_a_run_of_few_servers_or_of_an_older_contract_has_no_column() -> None:
     few, old, general = short("few"), short("old"), short("general")
-    for run in (few, old, general):
-        run.workload = run.workload.model_copy(update={"servers": ["all"]})
     few.servers = {"express/express": few.servers["express/express"]}
     few.measurements = [one for one in few.measurements if one.target in few.servers]
     for server in old.servers.values():
         server.fingerprint = "of another contract"
     general.started = "2999-01-01T00:00:00+00:00"
     (table,) = tables_of(sections_of([few, old, general]))
-    assert [column.section.name for column in table.columns] == ["general"]
-    assert [column.section.name for column in table.others] == ["few", "old"]
+    assert [section.name for section in table.columns] == ["general"]
+    assert [section.name for section in table.others] == ["few", "old"]
     (alone,) = tables_of(sections_of([old]))
-    assert [column.section.name for column in alone.columns] == ["old"]
-
-
-def test_a_workload_of_several_cases_has_no_column() -> None:
-    several, general = a_run("several", levels=(10,)), short("general")
-    assert {tuple(run.workload.servers) for run in (several, general)} == {("all",)}
-    (table,) = tables_of(sections_of([several, general]))
-    assert [column.section.name for column in table.columns] == ["general"]
+    assert [section.name for section in alone.columns] == ["old"]
 
 
 def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() -> None:
@@ -190,8 +172,6 @@ def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() 
     far = MACHINE.model_copy(update={"cpu": "an older CPU"})
     old = [short(f"old-{at}", machine=far) for at in range(3)]
     rare = [short(f"rare-{at}") for at in range(3)]
-    for run in (one, *other, *old):
-        run.workload = run.workload.model_copy(update={"servers": ["all"]})
     for run in rare:
         run.workload = run.workload.model_copy(update={"servers": ["express/express"]})
     for run in old:
@@ -199,8 +179,8 @@ def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() 
             server.fingerprint = "of another contract"
     one.started = "2999-01-01T00:00:00+00:00"
     first, second, third = tables_of(sections_of([one, *rare, *old, *other]))
-    assert [column.section.name for column in first.columns] == ["two", "three"]
-    assert [column.section.name for column in second.columns] == ["one"]
+    assert [section.name for section in first.columns] == ["two", "three"]
+    assert [section.name for section in second.columns] == ["one"]
     assert len(third.columns) == 3
     drawn = overview_svg(first)
     assert ">The two workload<" in drawn
@@ -250,10 +230,10 @@ def test_a_wide_interval_is_not_a_tie() -> None:
     for one in run.measurements:
         one.rate = rates.get((one.target, one.repeat), one.rate)
     (table,) = tables_of(sections_of([run]))
-    (column,) = table.columns
-    assert column.row("flask/gunicorn").tied, "its interval includes the best"
-    assert column.standing("flask/gunicorn") == "noisy"
-    assert column.standing("express/express") == "best"
+    (section,) = table.columns
+    assert section.first_rows["flask/gunicorn"].tied, "its interval includes the best"
+    assert section.standing("flask/gunicorn") == "noisy"
+    assert section.standing("express/express") == "best"
     assert overview_svg(table).count('class="noisy"') == 1
     assert 'class="share noisy"' in overview_page([table], None)
 
@@ -264,14 +244,13 @@ def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
         if one.target == "express/express":
             one.warnings = [Warning(kind="overload", values={"share": 0.95})]
     (table,) = tables_of(sections_of([run]))
-    (column,) = table.columns
-    assert (column.value("express/express"), column.best) == (None, "tornado/tornado")
+    (section,) = table.columns
+    assert (section.ranked_value("express/express"), section.best) == (None, "tornado/tornado")
     assert "not ranked</a>" in overview_page([table], None)
-
-
-def test_one_repeat_ranks_no_server() -> None:
-    (table,) = tables_of(sections_of([short(repeats=1)]))
-    assert {table.columns[0].standing(target) for target in SERVERS} == {"noisy"}
+    best, *_, last = section.first_rows.values()
+    assert best.relative
+    assert best.relative.value == 1
+    assert (last.target, last.tied, last.relative) == ("express/express", "", None)
 
 
 def test_failed_requests_are_in_the_curves_of_response_times() -> None:
@@ -298,10 +277,3 @@ def test_code_is_linked_at_the_commit() -> None:
     )
     assert Code(ROOT / "docs" / "x").link(run, "python/a") == "../../python/a"
     assert Code(ROOT.parent).link(run, "python/a") is None
-
-
-def test_errors_of_one_repeat_are_not_lost() -> None:
-    rows = rows_of(a_run())
-    crowded = next(row for row in rows if row.target == "flask/gunicorn" and row.level == 200)
-    assert crowded.errors.timeout == 7
-    assert 0 < (crowded.value("failed") or 0) < 1

@@ -1,7 +1,6 @@
 """The report's pages in a browser."""
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -9,15 +8,15 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser, expect
 
-from bench.records.result import Failure, Run
+from bench.records.result import Run
 from bench.records.warning import Warning
 from bench.report.code import Code
 from bench.report.folder import write_report, write_results
 from bench.report.overview import tables_of
 from bench.report.picture import overview_svg
 from bench.report.section import sections_of
-from tests.browser import Opened
-from tests.runs import MACHINE, SERVERS, a_run
+from tests.browser import Browse, Opened
+from tests.runs import MACHINE, SERVERS, a_failure, a_run, short
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -39,33 +38,23 @@ def general(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _report(text: Run, folder: Path) -> Path:
     """A report of a full run, short ones of other loads, and one of another machine."""
-    one = {"levels": (10.0,), "cases": ("1 worker",)}
     runs = [
         text,
-        a_run("json", repeats=1, complete=False, **one),  # type: ignore[arg-type]
-        a_run("search", model="capacity", **one),  # type: ignore[arg-type]
-        a_run("json", machine=BIG, **one),  # type: ignore[arg-type]
+        short("json", repeats=1, complete=False),
+        short("search", model="capacity"),
+        short("json", machine=BIG),
     ]
     return write_report(runs, folder).parent
 
 
 @pytest.fixture
-def overview(chromium: Browser, general: Path) -> Iterator[Opened]:
-    yield from _open(chromium, general / "index.html")
+def overview(browse: Browse, general: Path) -> Opened:
+    return browse(general / "index.html")
 
 
 @pytest.fixture
-def opened(chromium: Browser, report: Path) -> Iterator[Opened]:
-    yield from _open(chromium, report / "text.html")
-
-
-def _open(chromium: Browser, path: Path) -> Iterator[Opened]:
-    page = Opened(chromium, path)
-    yield page
-    page.context.close()
-    assert page.wrong == []
-    folder = path.parent.as_uri()
-    assert all(url.startswith(f"{folder}/") for url in page.asked)
+def opened(browse: Browse, report: Path) -> Opened:
+    return browse(report / "text.html")
 
 
 def _shares(overview: Opened, table: str = "machine-1", column: int = 1) -> dict[str, str]:
@@ -152,14 +141,14 @@ def test_every_server_is_in_every_chart(opened: Opened) -> None:
     expect(heads.get_by_role("button", name=re.compile("Response time"))).to_have_count(0)
 
 
-def test_a_search_for_the_capacity(chromium: Browser, report: Path) -> None:
-    for opened in _open(chromium, report / "search.html"):
-        opened.draw_all()
-        chart = opened.chart("steps", "steps", "search")
-        expect(chart).to_contain_text("10 ms at the 99th percentile")
-        expect(chart.locator(".mark-symbol path")).to_have_count(3 * 3 * len(SERVERS))
-        heads = opened.section("search").locator("thead")
-        expect(heads.get_by_role("button", name="Latency, ms: p99", exact=True)).to_be_visible()
+def test_a_search_for_the_capacity(browse: Browse, report: Path) -> None:
+    opened = browse(report / "search.html")
+    opened.draw_all()
+    chart = opened.chart("steps", "steps", "search")
+    expect(chart).to_contain_text("10 ms at the 99th percentile")
+    expect(chart.locator(".mark-symbol path")).to_have_count(3 * 3 * len(SERVERS))
+    heads = opened.section("search").locator("thead")
+    expect(heads.get_by_role("button", name="Latency, ms: p99", exact=True)).to_be_visible()
 
 
 def test_servers_levels_and_cases_are_chosen(opened: Opened) -> None:
@@ -220,18 +209,16 @@ def test_warnings_and_failures_are_visible(opened: Opened) -> None:
     )
 
 
-def test_each_machine_has_a_section_with_its_caveats(chromium: Browser, report: Path) -> None:
-    for opened in _open(chromium, report / "json.html"):
-        first, second = opened.section("json"), opened.section("json-again")
-        expect(first.locator(".notice")).to_contain_text("Measured once")
-        expect(first.locator(".notice")).to_contain_text("Not complete")
-        expect(first.locator("h2")).to_have_text("2 cores, a CPU, 7 GiB, Debian, kernel 6.1")
-        expect(second.locator("h2")).to_have_text(
-            "16 cores, another CPU, 7 GiB, Debian, kernel 6.1"
-        )
-        assert opened.shown("json") == opened.shown("json-again") == BY_RATE
-        dots = opened.chart("rate", section="json").locator(".mark-symbol path")
-        expect(dots).to_have_count(len(SERVERS))
+def test_each_machine_has_a_section_with_its_caveats(browse: Browse, report: Path) -> None:
+    opened = browse(report / "json.html")
+    first, second = opened.section("json"), opened.section("json-again")
+    expect(first.locator(".notice")).to_contain_text("Measured once")
+    expect(first.locator(".notice")).to_contain_text("Not complete")
+    expect(first.locator("h2")).to_have_text("2 cores, a CPU, 7 GiB, Debian, kernel 6.1")
+    expect(second.locator("h2")).to_have_text("16 cores, another CPU, 7 GiB, Debian, kernel 6.1")
+    assert opened.shown("json") == opened.shown("json-again") == BY_RATE
+    dots = opened.chart("rate", section="json").locator(".mark-symbol path")
+    expect(dots).to_have_count(len(SERVERS))
 
 
 def test_settings_are_linked(opened: Opened) -> None:
@@ -248,8 +235,8 @@ def test_settings_are_linked(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("name", ["index.html", "text.html"])
-def test_a_screen_reader_can_read_it(chromium: Browser, report: Path, name: str) -> None:
-    opened = Opened(chromium, report / name)
+def test_a_screen_reader_can_read_it(browse: Browse, report: Path, name: str) -> None:
+    opened = browse(report / name)
     opened.draw_all()
     page = opened.page
     assert page.locator("html").get_attribute("lang") == "en"
@@ -273,14 +260,13 @@ def test_a_screen_reader_can_read_it(chromium: Browser, report: Path, name: str)
     for table in page.locator("table").all():
         expect(table.locator("caption")).to_be_visible()
         assert table.locator("thead th:not([scope]), tbody th:not([scope])").count() == 0
-    opened.context.close()
 
 
 @pytest.mark.parametrize(("scheme", "name"), [("light", "text.html"), ("dark", "search.html")])
 def test_on_a_phone_in_light_and_dark_and_printed(
-    chromium: Browser, report: Path, scheme: str, name: str
+    browse: Browse, report: Path, scheme: str, name: str
 ) -> None:
-    opened = Opened(chromium, report / name, width=360, scheme=scheme)
+    opened = browse(report / name, width=360, scheme=scheme)
     opened.draw_all()
     page = opened.page
     assert page.evaluate("document.documentElement.scrollWidth") == 360
@@ -294,8 +280,6 @@ def test_on_a_phone_in_light_and_dark_and_printed(
     page.emulate_media(media="screen")
     page.goto((report / "index.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth") == 360
-    assert opened.wrong == []
-    opened.context.close()
 
 
 def _light(color: str) -> bool:
@@ -304,11 +288,7 @@ def _light(color: str) -> bool:
 
 def test_no_script_in_a_result_is_run(chromium: Browser, tmp_path: Path) -> None:
     run = a_run(cases=("1 worker",))
-    run.failures = [
-        Failure(
-            target="flask/gevent", case="1 worker", level=10, repeat=1, why=NASTY, disqualifies=True
-        )
-    ]
+    run.failures = [a_failure("flask/gevent", NASTY)]
     run.workload = run.workload.model_copy(update={"title": NASTY, "about": NASTY})
     run.workload_name = f"../{NASTY}"
     run.id = run.project = run.machine.cpu = NASTY

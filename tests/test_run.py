@@ -11,6 +11,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from bench.analysis.caveats import caveats
+from bench.generators.interface import TransientError
 from bench.measuring import cores as affinity
 from bench.measuring import machine
 from bench.measuring.cores import default, parse
@@ -18,7 +19,7 @@ from bench.measuring.pace import work
 from bench.measuring.responses import WrongAnswer
 from bench.measuring.runner import measure_all, require_unchanged
 from bench.measuring.schedule import Trial, trials
-from bench.measuring.source_audit import Source, TransientError
+from bench.measuring.source_audit import Source
 from bench.measuring.trial import RunContext
 from bench.records import store
 from bench.records.measurement import Measurement
@@ -117,7 +118,7 @@ def test_a_run_is_resumed_only_at_its_commit(targets: list[Target]) -> None:
 
 def empty() -> Run:
     """A run of one case and level, with two repeats and without measurements."""
-    plain = runs.a_run(levels=(10,), cases=("1 worker",), repeats=2, complete=False)
+    plain = runs.short(repeats=2, complete=False)
     return plain.model_copy(update={"measurements": [], "failures": []})
 
 

@@ -12,11 +12,11 @@ from bench.measuring.trial import settings_in
 from conformance.address import mongodb
 from conformance.proxy import Proxy
 from harness.errors import TaskError, UsageError
-from harness.servers.catalog import Server, Target
-from harness.servers.manifest import Deployment, Manifest
+from harness.servers.catalog import Target, find_target
 from harness.servers.running import running
 from harness.servers.settings import read_settings
 from harness.system.ports import free_port
+from tests.manifests import write_server
 
 pytestmark = pytest.mark.quick
 
@@ -35,17 +35,9 @@ http.server.HTTPServer(("127.0.0.1", port), Environment).serve_forever()
 
 
 def target(folder: Path, *run: str, passes: tuple[str, ...] = ()) -> Target:
-    deployment = Deployment(name="only", model="threads", run=list(run))
-    manifest = Manifest(
-        title="Example",
-        language="python",
-        framework="example",
-        homepage="https://example.org",
-        passes=list(passes),
-        deployment=[deployment],
-    )
     (folder / "serve.py").write_text(SERVER)
-    return Target(Server("test-example", folder, manifest), deployment)
+    write_server(folder, *run, more=f"passes = {json.dumps(passes)}")
+    return find_target(str(folder))
 
 
 def test_the_caller_s_environment_stays_outside(
@@ -87,7 +79,7 @@ def test_a_long_start_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     settings = {"PORT": str(free_port())}
     with pytest.raises(TaskError), running(one, settings, start=1, tell=told.append):
         pass
-    assert told == ["waiting for test-example/only to answer /index; 1 s at most"]
+    assert told == [f"waiting for {one.name} to answer /index; 1 s at most"]
 
 
 def test_a_missing_program_is_named(tmp_path: Path) -> None:
@@ -102,7 +94,6 @@ def test_a_missing_program_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("PORT", "eighty"),
         ("WORKERS", "0"),
         ("THREADS", "many"),
         ("DATABASE_POOL_SIZE", "-1"),

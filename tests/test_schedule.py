@@ -1,5 +1,8 @@
 """A constant rate of h2load: response times count from when requests were due."""
 
+import asyncio
+import time
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,17 +14,11 @@ from bench.generators import generate, h2load
 from bench.generators.interface import LoadResult
 from bench.generators.schedule import at_once, follow, reschedule
 from bench.records.measurement import Errors
-from harness.system.ports import free_port
-from harness.toolchains.install import require
-from tests.frozen import PERIOD, freezing
-from tests.loads import load_spec, serving
+from tests.loads import in_thread, load_spec
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(180)]
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _h2load() -> None:
-    require(["h2load"])
+PERIOD, FREEZE = 3.0, 2.0
 
 
 def test_each_connection_has_a_schedule_of_its_own() -> None:
@@ -62,11 +59,28 @@ def test_a_tick_of_the_generator_is_no_response_time(tmp_path: Path) -> None:
     assert np.loadtxt(log).tolist() == rows
 
 
+def freezing() -> AbstractContextManager[int]:
+    """A server that stands still for two of every three seconds."""
+    began = time.monotonic()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                left = PERIOD - (time.monotonic() - began) % PERIOD
+                if left < FREEZE:
+                    time.sleep(left)  # so does each other connection: there is one thread
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        writer.close()
+
+    return in_thread(answer)
+
+
 def stalled(folder: Path) -> LoadResult:
-    with freezing(port := free_port()):
+    with freezing() as port:
         return generate(load_spec(folder, port, "/", level=200.0, duration=2 * PERIOD, sizes=[2]))
 
 
+@pytest.mark.usefixtures("generators")
 def test_a_stall_is_not_hidden(tmp_path: Path) -> None:
     """Two thirds of the requests are due during a freeze, and wait until its end.
 
@@ -94,11 +108,12 @@ def test_a_stall_is_not_hidden(tmp_path: Path) -> None:
         (None, Errors(connect=300)),  # no server listens
     ],
 )
-def test_every_request_that_is_due_counts(tmp_path: Path, path: str | None, errors: Errors) -> None:
+def test_every_request_that_is_due_counts(
+    tmp_path: Path, port: int, path: str | None, errors: Errors
+) -> None:
     """At 100 requests per second for 3 s, with a timeout of 0.5 s."""
     spec = {"level": 100.0, "duration": 3.0, "timeout": 0.5}
-    with serving() as port:
-        result = generate(load_spec(tmp_path, port if path else 9, path or "/", **spec))
+    result = generate(load_spec(tmp_path, port if path else 9, path or "/", **spec))
     assert result.attempts == 300 == result.requests + result.errors.total
     if path == "/late":
         assert result.errors.timeout >= 100
@@ -109,31 +124,30 @@ def test_every_request_that_is_due_counts(tmp_path: Path, path: str | None, erro
     assert (result.latency.max is None) == (path != "/")
 
 
-def test_a_server_that_closes_each_connection_gets_its_rate(tmp_path: Path) -> None:
-    with serving() as port:
-        spec = load_spec(tmp_path, port, "/closing", level=50.0, duration=2.0, keep_alive=False)
-        result = generate(spec)
+def test_a_server_that_closes_each_connection_gets_its_rate(tmp_path: Path, port: int) -> None:
+    spec = load_spec(tmp_path, port, "/closing", level=50.0, duration=2.0, keep_alive=False)
+    result = generate(spec)
     assert (result.requests, result.errors) == (100, Errors())
     assert all(40 <= second <= 60 for second in result.per_second[:2])
 
 
 def test_no_connection_carries_more_requests_than_its_server_takes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two connections would be enough otherwise."""
     monkeypatch.setattr(h2load, "MOST_CLIENTS", 2)
-    with serving() as port:
-        spec = load_spec(tmp_path, port, "/hundred", level=200.0, duration=2.0, most_calls=100)
-        result = generate(spec)
+    spec = load_spec(tmp_path, port, "/hundred", level=200.0, duration=2.0, most_calls=100)
+    result = generate(spec)
     assert "--clients 4 " in " ".join(result.command)
     assert (result.requests, result.errors) == (400, Errors())
 
 
-def test_no_percentile_counts_what_is_due_while_connections_are_opened(tmp_path: Path) -> None:
+def test_no_percentile_counts_what_is_due_while_connections_are_opened(
+    tmp_path: Path, port: int
+) -> None:
     """The first response of each connection takes a second."""
-    with serving() as port:
-        spec = load_spec(tmp_path, port, "/late-once", level=20.0, duration=3.0)
-        results = [generate(replace(spec, opening=opening)) for opening in (2.0, 0.0)]
+    spec = load_spec(tmp_path, port, "/late-once", level=20.0, duration=3.0)
+    results = [generate(replace(spec, opening=opening)) for opening in (2.0, 0.0)]
     assert [one.requests for one in results] == [60, 60]
     judged, whole = (one.latency.p90 or 0 for one in results if one.latency)
     assert 0 < judged < 500 < whole

@@ -47,7 +47,7 @@ from harness.system.ports import free_port, is_free
 from harness.system.processes import wait_until
 from tests.databases import OwnMongoDB
 from tests.databases import running as running_database
-from tests.tasks import listeners, run, started
+from tests.tasks import run, started
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(300)]
 
@@ -67,10 +67,16 @@ def held() -> Iterator[Services]:
         yield held
 
 
+def processes_with(words: str) -> list[psutil.Process]:
+    """Those whose command line contains these words."""
+    found = psutil.process_iter(["cmdline"])
+    return [one for one in found if words in " ".join(one.info["cmdline"] or [])]
+
+
 def supervisor() -> psutil.Process:
     """The supervisor of this checkout; others on the machine may have one too."""
     found = []
-    for one in listeners("harness.services."):
+    for one in processes_with("harness.services."):
         with suppress(psutil.NoSuchProcess):  # one of another checkout, which has just ended
             found += [one] if one.cwd() == str(ROOT) else []
     (ours,) = found
@@ -299,7 +305,7 @@ def test_a_service_that_does_not_answer_is_an_error(
         process.running(Upstream(tmp_path)),
     ):
         pass
-    assert not listeners(f"harness.slow_api {port}")
+    assert not processes_with(f"harness.slow_api {port}")
 
 
 @pytest.mark.usefixtures("idle")

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -21,7 +21,7 @@ from harness.paths import ROOT
 from harness.servers.catalog import find_servers
 from harness.servers.source import count_lines, source_files
 from spec.behaviours import questions
-from tests.browser import Opened
+from tests.browser import Browse
 from upkeep import reference
 from upkeep.cli import PICTURE, main
 from upkeep.reference import REFERENCE, all_published
@@ -52,19 +52,13 @@ Show = Callable[..., Page]
 
 
 @pytest.fixture
-def show(chromium: Browser, site: Path) -> Iterator[Show]:
-    """Opens the start page, on which there are no errors, and no requests but for the site."""
-    opened: list[Opened] = []
+def show(browse: Browse, site: Path) -> Show:
+    """Opens the start page."""
 
     def start(width: int = DESKTOP, scheme: str = "light") -> Page:
-        opened.append(Opened(chromium, site / "index.html", width=width, scheme=scheme))
-        return opened[-1].page
+        return browse(site / "index.html", width=width, scheme=scheme).page
 
-    yield start
-    for one in opened:
-        one.context.close()
-        assert one.wrong == []
-        assert all(url.startswith(site.as_uri()) for url in one.asked)
+    return start
 
 
 def row(page: Page, server: str) -> Locator:
@@ -124,17 +118,14 @@ def test_every_published_result_is_shown(site: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_opens_without_a_network(chromium: Browser, site: Path, name: str) -> None:
+def test_a_page_opens_without_a_network(browse: Browse, site: Path, name: str) -> None:
     """On a phone, and then on a desktop."""
-    opened = Opened(chromium, site / name, width=PHONE)
+    opened = browse(site / name, width=PHONE, root=site)
     opened.draw_all()
     assert opened.page.evaluate("document.documentElement.scrollWidth") == PHONE
     opened.page.set_viewport_size({"width": DESKTOP, "height": 900})
     opened.draw_all()
     assert opened.page.evaluate("document.documentElement.scrollWidth") >= DESKTOP
-    assert opened.wrong == []
-    assert all(url.startswith(site.as_uri()) for url in opened.asked)
-    opened.context.close()
 
 
 def test_every_link_leads_to_its_target(site: Path) -> None:

@@ -4,13 +4,11 @@ import json
 from pathlib import Path
 
 import jsonschema
-import psycopg
 import pytest
 from openapi_spec_validator import validate
 
 import spec
 from conformance.corpus import corpus
-from harness.services import backing_services
 from spec import media_types
 
 pytestmark = pytest.mark.quick
@@ -56,11 +54,3 @@ def test_the_fixtures_have_what_servers_get_wrong() -> None:
     assert 5_000 < len(spec.json_body(big)) < 7_000
     assert not spec.json_body(big).isascii()
     assert 20 <= sum(agent["extension"] is not None for agent in agents) <= 30
-
-
-def test_agents_are_the_same_in_postgresql() -> None:
-    with backing_services() as backing, psycopg.connect(backing.database_url) as connection:
-        cursor = connection.execute(spec.AGENTS_QUERY)
-        names = [column.name for column in cursor.description or ()]
-        rows = [dict(zip(names, row, strict=True)) for row in cursor]
-    assert rows == spec.agents()

@@ -25,7 +25,7 @@ from bench.records.result import Run
 from bench.workloads.workload import load_workload, workload_names
 from harness.servers.catalog import find_targets
 from tests import simulation
-from tests.runs import a_run
+from tests.runs import a_run, short
 from tests.simulation import DESIGNS, NOISE, deviations, outcome, simulated
 
 pytestmark = [pytest.mark.quick, pytest.mark.timeout(600)]
@@ -159,7 +159,7 @@ def test_the_ratio_between_two_runs_holds_the_truth_in_95_percent() -> None:
 @pytest.mark.parametrize("shift", [1.0, 0.6])
 def test_two_runs_of_the_same_servers_differ_in_at_most_5_percent(shift: float) -> None:
     """Even if the whole machine is slower in one of them."""
-    runs = [a_run(levels=(10,), cases=("1 worker",), repeats=REPEATS) for _ in range(2)]
+    runs = [short(repeats=REPEATS) for _ in range(2)]
     named = []
     for logs, _ in simulated("rate", 2 * len(runs[0].servers), REPEATS, runs=300):
         for run, own, factor in zip(runs, np.split(logs, 2), (1, shift), strict=True):
@@ -173,7 +173,7 @@ def test_two_runs_of_the_same_servers_differ_in_at_most_5_percent(shift: float) 
 
 def test_a_server_that_got_much_slower_is_named_and_no_other() -> None:
     """Between two runs, the intervals include the noise between blocks: small changes are lost."""
-    runs = [a_run(levels=(10,), cases=("1 worker",), repeats=REPEATS) for _ in range(2)]
+    runs = [short(repeats=REPEATS) for _ in range(2)]
     slower, *others = runs[0].servers
     found = []
     for logs, _ in simulated("rate", 2 * len(runs[0].servers), REPEATS, runs=50):
@@ -229,7 +229,7 @@ def test_the_rows_of_a_run_share_its_error() -> None:
 
 def test_a_noisy_server_is_too_noisy_to_rank() -> None:
     """It would share a letter with the best whatever its own figure is."""
-    run = a_run(levels=(10,), cases=("1 worker",), repeats=REPEATS)
+    run = short(repeats=REPEATS)
     ((logs, _),) = simulated("rate", 4, REPEATS, runs=1)
     logs[0] += math.log(2)
     logs[3] = np.random.default_rng(3).normal(0.3, 1, REPEATS)
@@ -241,7 +241,7 @@ def test_a_noisy_server_is_too_noisy_to_rank() -> None:
 
 def test_an_interval_may_end_at_infinity() -> None:
     """As where a machine was busy in one of two repeats, and the other was interrupted."""
-    run = a_run(levels=(10,), cases=("1 worker",), repeats=2)
+    run = short(repeats=2)
     logs = np.random.default_rng(1).normal(0, 0.02, (len(run.servers), 2))
     logs[0, 1] = 150
     set_rates(run, 1000 * np.exp(logs))

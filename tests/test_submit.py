@@ -1,7 +1,6 @@
 """A result is published only if its figures can be believed, and without private names."""
 
 import gzip
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from bench.records.result import Run
 from bench.records.store import find, read
 from bench.workloads.load import Load
 from bench.workloads.workload import load_workload
-from harness.paths import ROOT
+from tests.programs import execute
 from tests.runs import a_run, busy
 from upkeep import submit
 from upkeep.privacy import Identity, remains, without_identity
@@ -22,9 +21,7 @@ from upkeep.submit import machine_problems, problems
 
 pytestmark = pytest.mark.quick
 
-HEAD = subprocess.run(
-    ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
-).stdout.strip()
+HEAD = execute("git", "rev-parse", "--short=12", "HEAD").stdout.strip()
 IDENTITY = Identity("/home/jo/src/servers", "/home/jo", "jo-smith", "jos-laptop")
 
 
@@ -109,13 +106,8 @@ def test_a_server_without_all_repeats() -> None:
 
 def test_a_server_that_has_changed_since(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(submit, "_changed_files", changed_files)
-    first = subprocess.run(
-        ["git", "log", "--format=%H", "--diff-filter=A", "--", "python/flask/server.toml"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
+    added = ("--diff-filter=A", "--", "python/flask/server.toml")
+    first = execute("git", "log", "--format=%H", *added).stdout.split()
     if not first:
         pytest.skip("the history of this checkout is cut off")
     run = good()

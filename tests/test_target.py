@@ -15,7 +15,7 @@ from bench.measuring.trial import RunContext
 from bench.records import store
 from bench.records.result import Run
 from bench.workloads.workload import Changes, Workload, load_workload
-from conformance.prove import TargetOrUrl
+from conformance.run import TargetOrUrl
 from conformance.verdict import Check, Verdict
 from harness.errors import TaskError, UsageError
 from harness.servers.catalog import Target, find_targets
@@ -102,15 +102,13 @@ def test_it_must_pass_conformance_first(wrong: Target, backing: Services, proved
         start("test", plan("/index"), [wrong], backing, quick=True, elsewhere=there)
 
 
-def test_a_restart_is_noticed(backing: Services, wrong: Target) -> None:
+def test_a_restart_is_noticed(server: Running) -> None:
     """Its CPU time would start again from 0."""
-    settings = backing.environment() | {"PORT": str(free_port()), "FILES_DIR": str(spec.FILES)}
-    with running(wrong, settings) as server:
-        there = RemoteServer(server.url)
+    there = RemoteServer(server.url)
+    there.require_alive()
+    stop(server.process)
+    with pytest.raises(TaskError, match="was restarted, or has ended"):
         there.require_alive()
-        stop(server.process)
-        with pytest.raises(TaskError, match="was restarted, or has ended"):
-            there.require_alive()
 
 
 @pytest.mark.parametrize(

@@ -57,10 +57,8 @@ def test_serve_and_stop(tmp_path: Path) -> None:
     [
         (("serve", "tornadoo"), {}, "did you mean tornado"),
         (("serve", "tornado/fast"), {}, "there is no server"),
-        (("conform", "aiohtp"), {}, "did you mean aiohttp"),
         (("conform", "http://127.0.0.1:9"), {}, "cannot be reached"),
         (("conform", "https://example.org"), {}, "http://HOST:PORT"),
-        (("conform", "http://127.0.0.1:abc"), {}, "give the address as http://HOST:PORT"),
         (("serve", "tornado"), {"PORT": "eighty"}, "PORT must be a number"),
         (("serve", "tornado"), {"HOST": "[::1]"}, "HOST: [::1] is no address"),
         (("serve", "tornado"), {"MONGODB_URL": "mongodb://127.0.0.1:9/refservers"}, "MONGODB_URL"),
@@ -72,11 +70,6 @@ def test_serve_and_stop(tmp_path: Path) -> None:
         ),
         (
             ("serve", "tornado"),
-            {"DATABASE_URL": "mysql://me:SECRET@127.0.0.1/x"},
-            "DATABASE_URL is not",
-        ),
-        (
-            ("serve", "tornado"),
             {"MONGODB_URL": "mongodb://me:SECRET@127.0.0.1:80x/x"},
             "MONGODB_URL is",
         ),
@@ -84,7 +77,6 @@ def test_serve_and_stop(tmp_path: Path) -> None:
         (("conform", "127.0.0.1:8000"), {}, "did you mean http://127.0.0.1:8000?"),
         (("behaviours", "nginx", "--page", "/etc/passwd/file.html"), {}, "/etc/passwd"),
         (("behaviours", "nginx", "--page", "/tmp"), {}, "/tmp: Is a directory"),
-        (("new", "tornado", "."), {}, "new or empty"),
         (("new",), {}, "--skeleton"),
         (("new", "tornado"), {}, "--skeleton"),
         (("new", "--skeleton", "python/a", "tornado"), {}, "--skeleton"),
@@ -109,7 +101,7 @@ def test_bad_usage_is_reported_in_one_line(
 
 
 @pytest.mark.quick
-def test_a_taken_port(tmp_path: Path) -> None:
+def test_a_taken_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = call("serve", "tornado", env={"PORT": str(port)})

@@ -6,7 +6,7 @@ from harness.errors import UsageError
 from harness.services import backing_services, fixtures
 from harness.services.urls import without_secrets
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.quick]
+pytestmark = pytest.mark.quick
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from harness.servers.catalog import Target, find_target, find_targets, servers_o
 from harness.servers.source import source_files
 from spec.behaviours import questions
 from tests.handlers import Quiet, served
+from tests.programs import execute
 
 pytestmark = pytest.mark.quick
 
@@ -205,9 +206,7 @@ def test_a_corrupt_verdict_is_none(text: str, target: Target, kept_verdict: Path
 
 
 def test_what_the_suite_loads_decides_a_verdict() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = execute(sys.executable, "-c", LOADED)
     found = filter(verdicts.is_of_the_suite, source_files(ROOT))
     files = {path.relative_to(ROOT).as_posix() for path in found}
     modules = {name.replace(".", "/") for name in done.stdout.split()}

@@ -18,28 +18,16 @@ from harness.errors import UsageError
 from harness.paths import ROOT
 from harness.system.ports import free_port
 from harness.system.processes import spawn, stop
-from harness.toolchains.install import require
-from harness.toolchains.known import LOAD_GENERATORS
-from tests.loads import load_spec, serving
+from tests.loads import load_spec
+from tests.programs import execute
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.usefixtures("generators")
 
 HOSTS = ["127.0.0.1", "127.0.0.2"]
 SCRIPT = """
 import bench.generators.workers as workers; workers.PORT = {port}
 from bench.worker import main; main()
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _h2load() -> None:
-    require(LOAD_GENERATORS)
-
-
-@pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    with serving() as found:
-        yield found
 
 
 @pytest.fixture
@@ -125,11 +113,10 @@ def test_machines_have_the_same_versions() -> None:
         pass
 
 
-def test_without_its_token_a_worker_says_where_it_is_printed() -> None:
-    env = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.worker", "127.0.0.1"],
-        env=env, cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+def test_without_its_token_a_worker_says_where_it_is_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    done = execute(sys.executable, "-m", "bench.worker", "127.0.0.1")
     assert done.returncode == 2
     assert VARIABLE in done.stderr

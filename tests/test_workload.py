@@ -107,11 +107,6 @@ def test_what_is_refused_uses_no_data_source() -> None:
     assert load_workload("mongo-small").sources == load_workload("notes").sources == {"mongodb"}
 
 
-def test_an_unknown_workload_is_refused_with_the_nearest() -> None:
-    with pytest.raises(UsageError, match="did you mean text"):
-        load_workload("txt")
-
-
 @pytest.mark.parametrize(
     ("changes", "field", "value"),
     [

@@ -14,7 +14,7 @@ from harness.paths import CALLER, ROOT
 from harness.system.files import write_whole
 from harness.task import reports_errors
 from upkeep import submit as checks
-from upkeep import texts as texts
+from upkeep import texts
 from upkeep.privacy import Identity, remains, without_identity
 from upkeep.reference import all_published, name_of, pack, place_of
 from upkeep.site.build import write_site
@@ -24,18 +24,18 @@ PICTURE = ROOT / "docs" / "overview.svg"  # That README shows
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Publish results, and write their figures into texts and pages."""
+    """Publish results, and update the numbers in README, docs/ and the site."""
 
 
 @main.command()
 @click.argument("name", metavar="RESULT")
-@click.option("--machine", help="The machine's name; the default is from its CPU and cores.")
+@click.option("--machine", help="The machine's name; the default comes from its CPU and cores.")
 @click.option(
     "--accept",
     "accepted",
     multiple=True,
     type=click.Choice(sorted(checks.KINDS)),
-    help="Publish in spite of warnings of this kind; or fewer levels and repeats.",
+    help="Publish despite warnings of this kind, or despite fewer levels and repeats.",
 )
 @click.option("--replace", is_flag=True, help="Replace the published result of this workload.")
 @click.option("--check", "only_check", is_flag=True, help="Only check; write nothing.")
@@ -43,12 +43,12 @@ def main() -> None:
 def submit(
     name: str, machine: str | None, accepted: tuple[str, ...], replace: bool, only_check: bool
 ) -> None:
-    """Check a RESULT (a file, or an id in results/) and put it among the published ones.
+    """Check a RESULT (a file, or an id in results/) and publish it in this repository.
 
-    It must be complete, with the workload's own numbers, of committed files that have not changed
-    since, and without warnings that spoil its figures. Paths and names of this machine are taken
-    out. It is written to results/reference/MACHINE/WORKLOAD.json.gz, to be committed. Otherwise,
-    exit status 1 with a list of what is wrong, and what to do about each.
+    It must be complete, use the workload's own numbers, come from committed files that have not
+    changed since, and have no warnings that spoil its values. It is written to
+    results/reference/MACHINE/WORKLOAD.json.gz, without this machine's paths and names, for you to
+    commit. Exit status 1 if anything is wrong, with a list of what to do about it.
     """
     path = find(name)
     run = read(path)
@@ -80,10 +80,10 @@ def submit(
 @click.option("--check", "only_check", is_flag=True, help="Only compare; write nothing.")
 @reports_errors
 def figures(only_check: bool) -> None:
-    """Write the figures in README.md and docs/, and the picture, from the published results.
+    """Update the numbers in README.md and docs/, and the picture, from the published results.
 
-    A figure or a table stands between <!-- {{ CALL }} --> and <!-- end -->; upkeep/functions.py has
-    the functions. With --check, exit status 1 if one differs, or if docs/ has a figure that comes
+    A number or a table stands between <!-- {{ CALL }} --> and <!-- end -->; upkeep/functions.py has
+    the functions. With --check, exit status 1 if one differs, or if docs/ has a number that comes
     from no result.
     """
     if not only_check:
@@ -92,7 +92,7 @@ def figures(only_check: bool) -> None:
                 click.echo(f"updated {path.relative_to(ROOT)}")
         first, *_ = tables_of(sections_of(all_published()))
         write_whole(PICTURE, overview_svg(first))
-    wrong = [one for path in texts.texts() for one in texts.check(path, strict=path.parent != ROOT)]
+    wrong = [one for path in texts.texts() for one in texts.check(path)]
     for one in wrong:
         click.echo(str(one), err=True)
     if wrong:
@@ -110,8 +110,8 @@ def figures(only_check: bool) -> None:
 def site(folder: Path, code: str | None) -> None:
     """Build the site of the published results and the recorded behaviours.
 
-    DIR must be new or empty, or have an earlier site, which is replaced; by default it is _site/.
-    The pages need no network and no server: open the first one, whose path is printed.
+    DIR must be new, empty, or an earlier site, which is replaced; the default is _site/. The pages
+    need no network and no server: open the first one, whose path is printed.
     """
     if code and not code.startswith("https://"):
         raise UsageError(f"--code {code}: give an address that starts with https://")

@@ -13,7 +13,7 @@ from harness.errors import UsageError
 from harness.servers.catalog import find_servers
 from harness.servers.source import count_lines
 from upkeep.claims import Claim, claims
-from upkeep.lookup import Place, difference, known, ratio_words, rows_at, value_of
+from upkeep.lookup import Place, difference, estimate_of, known, ratio_words, rows_at
 from upkeep.recorded import answers, deployments, link, servers, table
 from upkeep.reference import published, workloads_of
 from upkeep.reproduced import reproduced
@@ -21,7 +21,7 @@ from upkeep.reproduced import reproduced
 
 def figure(result: str, server: str, level: float, name: str, case: str | None = None) -> str:
     """A figure of a server."""
-    return _text(value_of(Place(result, server, level, case).row, name))
+    return figure_text(estimate_of(Place(result, server, level, case).row, name).value)
 
 
 def ratio(
@@ -52,7 +52,9 @@ def measured(
     heads = ["Server"]
     heads += [f"{title_of(known(name), model)}, {known(name).unit}" for name in names]
     rows = rows_at(result, level, case)
-    lines = [[row.target, *(_with_interval(row, name) for name in names)] for row in rows]
+    lines = [
+        [row.target, *(interval_text(estimate_of(row, name)) for name in names)] for row in rows
+    ]
     if tied:
         heads.append("Tied")
         lines = [[*line, row.standing] for line, row in zip(lines, rows, strict=True)]
@@ -114,22 +116,13 @@ def results(machine: str) -> str:
     return table(heads, lines)
 
 
-def _with_interval(row: Row, name: str) -> str:
-    found = row.estimates.get(name)
-    return interval_text(found) if found else _text(value_of(row, name))
-
-
-def _text(value: float | None) -> str:
-    return "over the timeout" if value is None else figure_text(value)
-
-
 def _rounded(row: Row | None, name: str) -> str:
     if row is None:
         return ""
-    value = value_of(row, name)
-    return _text(value) if value is None else number(float(f"{value:.2g}"))
+    return number(float(f"{estimate_of(row, name).value:.2g}"))
 
 
+# What a text may call, by name
 FUNCTIONS = {
     one.__name__.lower(): one
     for one in (
@@ -137,4 +130,3 @@ FUNCTIONS = {
         *(Claim, claims, deployments, servers, answers, reproduced),
     )
 }
-"""What a text may call, by name."""

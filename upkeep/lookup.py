@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bench.analysis.estimates import ERROR, Difference, between_runs
+from bench.analysis.estimates import ERROR, Difference, Estimate, between_runs
 from bench.analysis.figures import FIGURES, Figure, Row, key_of, table_of
 from bench.analysis.words import ratio_text
 from harness.errors import UsageError
@@ -28,10 +28,10 @@ def rows_at(result: str, level: float, case: str | None) -> list[Row]:
     return found
 
 
-def value_of(row: Row, figure: str) -> float | None:
-    """A figure; None if it is over the timeout."""
-    if known(figure).unit == "ms" or figure in row.estimates:
-        return row.value(figure)
+def estimate_of(row: Row, figure: str) -> Estimate:
+    """A figure of a row; its value is infinite if it is over the timeout."""
+    if known(figure).name in row.estimates:
+        return row.estimates[figure]
     raise UsageError(f"{row.target} has no {figure} at level {row.level:g}")
 
 

@@ -2,18 +2,18 @@
 
 import re
 import subprocess
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.analysis.figures import measured_by_table
 from bench.analysis.warning_words import text_of
 from bench.analysis.words import listed
-from bench.records.measurement import Measurement
 from bench.records.result import Run, ServerInfo
 from bench.records.store import read
 from bench.records.warning import SPOILING, Spoiling
-from bench.workloads.workload import Workload, load_workload
+from bench.workloads.workload import Changes, Workload, load_workload
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT
 from upkeep.reference import place_of
@@ -23,6 +23,7 @@ _BESIDE = ("README.md", "behaviours.json")
 
 FEWER = "fewer"  # Accepts some of a workload's levels, and fewer repeats
 KINDS = [FEWER, *SPOILING]  # What can be accepted
+_FEWEST = 2  # Repeats, without which a figure shows nothing of its noise
 
 _QUIET = "measure on a machine with nothing else running"
 _FEEBLE = "give the load generator more threads or a machine of its own"
@@ -63,7 +64,7 @@ def _project(run: Run) -> Iterator[Problem]:
     if run.project.endswith("+"):
         yield Problem(f"files had been changed since commit {run.project[:-1]}", again)
         return
-    if not _git("cat-file", "-e", f"{run.project}^{{commit}}"):
+    if _git("cat-file", "-e", f"{run.project}^{{commit}}").returncode:
         yield Problem(
             f"its commit, {run.project}, is not in this repository",
             "submit from the checkout that measured it",
@@ -83,17 +84,13 @@ def _project(run: Run) -> Iterator[Problem]:
 
 def _changed_files(commit: str, info: ServerInfo) -> list[str]:
     """A server's files that differ from the commit that was measured."""
-    done = _run("diff", "--name-only", "--no-renames", commit, "--", info.folder)
-    untracked = _run("ls-files", "--others", "--exclude-standard", "--", info.folder)
+    done = _git("diff", "--name-only", "--no-renames", commit, "--", info.folder)
+    untracked = _git("ls-files", "--others", "--exclude-standard", "--", info.folder)
     names = [*done.stdout.splitlines(), *untracked.stdout.splitlines()]
     return sorted(Path(one).name for one in names if Path(one).name not in _BESIDE)
 
 
-def _git(*arguments: str) -> bool:
-    return _run(*arguments).returncode == 0
-
-
-def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -112,35 +109,31 @@ def _length(run: Run, accepted: Collection[str]) -> Iterator[Problem]:
     if FEWER in accepted:
         own = _part_of(own, run.workload)
     fewer = f"{again}; or, if that takes too long, --accept {FEWER}"
-    here, there = own.model_dump(exclude={"repeats"}), run.workload.model_dump(exclude={"repeats"})
-    for name in here:
-        if here[name] == there[name]:
-            continue
-        parts: list[tuple[str, object, object]] = [(name, there[name], here[name])]
-        if name == "load":
-            loads = here[name], there[name]
-            parts = [(key, loads[1][key], loads[0][key]) for key in loads[0]]
-        for key, used, wanted in parts:
-            if used != wanted:
-                advice = fewer if key == "levels" else again
-                yield Problem(f"{key} is {used}, and the workload's own is {wanted}", advice)
+    used = _fields(run.workload)
+    for name, wanted in _fields(own).items():
+        if used[name] != wanted:
+            advice = fewer if name == "levels" else again
+            yield Problem(f"{name} is {used[name]}, and the workload's own is {wanted}", advice)
     if run.workload.repeats < own.repeats:
         yield Problem(f"it has {run.workload.repeats} repeats, of {own.repeats} at least", fewer)
 
 
+def _fields(workload: Workload) -> dict[str, object]:
+    """The fields that must be the workload's own, those of its load among them."""
+    return workload.model_dump(exclude={"repeats", "load"}) | workload.load.model_dump()
+
+
 def _part_of(own: Workload, measured: Workload) -> Workload:
     """The workload at those of its levels that were measured, with as few repeats as may be."""
-    levels = [level for level in own.load.levels if level in measured.load.levels]
+    load = own.load
+    levels = [level for level in load.levels if level in measured.load.levels]
     if not levels:
         return own
-    changes: dict[str, object] = {"levels": levels}
-    if isinstance(own.load.duration, list):
-        changes["duration"] = [own.load.duration_of(level) for level in levels]
-    load = own.load.model_copy(update=changes)
-    return own.model_copy(update={"load": load, "repeats": min(own.repeats, _FEWEST)})
-
-
-_FEWEST = 2  # Repeats, without which a figure shows nothing of its noise
+    duration = load.duration
+    if isinstance(duration, list):
+        duration = [duration[load.levels.index(level)] for level in levels]
+    fewest = min(own.repeats, _FEWEST)
+    return own.changed(Changes(levels=levels, duration=duration, repeats=fewest))
 
 
 def _whole(run: Run) -> Iterator[Problem]:
@@ -149,22 +142,18 @@ def _whole(run: Run) -> Iterator[Problem]:
         return
     if not run.measurements:
         yield Problem("it has no measurement", "see its failures: `./just report` shows them")
-    found = Counter(_key(one) for one in run.measurements)
-    few = {key: count for key, count in found.items() if count < run.workload.repeats}
-    by_target: dict[str, list[str]] = defaultdict(list)
-    for (target, case, level), count in few.items():
-        by_target[target].append(f"{case} at {level:g}: {count}")
-    for target, missing in by_target.items():
+    few: dict[str, list[str]] = defaultdict(list)
+    for (case, level), measured in measured_by_table(run).items():
+        for target, repeats in measured.items():
+            if len(repeats) < run.workload.repeats:
+                few[target].append(f"{case} at {level:g}: {len(repeats)}")
+    for target, missing in few.items():
         why = next((one.why for one in run.failures if one.target == target), "unknown")
         yield Problem(
             f"{target} has fewer than {run.workload.repeats} repeats ({'; '.join(missing)}), "
             f"because: {why.splitlines()[0]}",
             f"./just bench {run.workload_name}, once that is mended",
         )
-
-
-def _key(one: Measurement) -> tuple[str, str, float]:
-    return one.target, one.case, one.level
 
 
 def _warned(run: Run, accepted: Collection[str]) -> Iterator[Problem]:

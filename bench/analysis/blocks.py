@@ -28,16 +28,7 @@ from scipy.special import zeta
 from scipy.stats import t as t_distribution
 
 from bench.analysis.compact_letters import letters
-from bench.analysis.estimates import (
-    ERROR,
-    ROUNDING,
-    Difference,
-    Estimate,
-    Kind,
-    Ratio,
-    bounded,
-    mean_of,
-)
+from bench.analysis.estimates import ERROR, ROUNDING, Difference, Estimate, Ratio, bounded, mean_of
 
 # The values of a server, by block
 Repeats = Mapping[int, float]
@@ -76,22 +67,22 @@ class _Design:
         free = np.eye(count)[part]  # in each part, a constant may move from servers to blocks
         free[servers:] *= -1
         inverse = np.linalg.inv(normal + free @ free.T)
+        # Whether no blocks connect two servers; on the diagonal, whether none connect a server
+        # with all the others
         self.apart = part[:servers, None] != part[:servers]
-        """Whether no blocks connect two servers; on the diagonal, whether none connect a server
-        with all the others."""
         np.fill_diagonal(self.apart, count > 1)
         weighted = self._weights * np.where(present, logs, 0)
         sums = np.concatenate([weighted.sum(axis=1), weighted.sum(axis=0)])
         of_servers, self.blocks = np.split(inverse @ sums, [servers])
         residuals = np.where(present, logs - of_servers[:, None] - self.blocks, 0)
+        # The sum of each server's residuals
         self.squares: _Array = np.sum(residuals**2, axis=1)
-        """The sum of each server's residuals."""
         one, other = np.split(np.diag(inverse), [servers])
         leverage = one[:, None] + other + 2 * inverse[:servers, servers:]
+        # The degrees of freedom of each
         self.freedom: _Array = np.sum(present - self._weights * leverage, axis=1)
-        """The degrees of freedom of each."""
+        # Of the servers over all blocks
         self.means: _Array = of_servers + self.blocks.mean()
-        """Of the servers over all blocks."""
         mean = np.hstack([np.eye(servers), np.full((servers, blocks), 1 / blocks)])
         self._solution = mean @ inverse
 
@@ -182,8 +173,7 @@ class Table:
             found = own.ratio(self._error)
             if found.high <= _WIDEST * found.low:
                 return Estimate(found.value, found.low, found.high, "interval", values)
-        kind: Kind = "single" if len(values) == 1 else "range"
-        return Estimate(mean_of(values), min(values), max(values), kind, values)
+        return Estimate.without_interval(mean_of(values), values)
 
     def difference(self, name: str, to: str) -> Difference | None:
         """The difference of the logarithms of two servers; None if nothing is known of their

@@ -5,10 +5,9 @@ from typing import Any
 from bench.analysis.words import listed
 from bench.records.result import Run
 
+# Fields of a workload that change no figure, and its load, whose fields are compared
 _NOT_THE_MEASUREMENT = {"title", "about", "servers", "repeats", "quick", "load"}
-"""Fields of a workload that change no figure, and its load, whose fields are compared."""
-_GENERATOR = "h2load"
-"""Its version changes what is measured with."""
+_GENERATOR = "h2load"  # Its version changes what is measured with
 
 
 def differences(before: Run, after: Run) -> list[str]:

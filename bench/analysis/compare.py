@@ -5,7 +5,6 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 import click
 import numpy as np
@@ -25,8 +24,7 @@ from harness.console import result, say
 from harness.errors import UsageError
 from harness.task import reports_errors
 
-_Place = tuple[str, float]
-"""A case and a level."""
+_Place = tuple[str, float]  # A case and a level
 
 
 @dataclass(frozen=True)
@@ -37,17 +35,16 @@ class Change:
     case: str
     level: float
     figure: str
+    # The repeats; infinite where a latency is over the timeout
     before: tuple[float, ...]
-    """The repeats; infinite where a latency is over the timeout."""
     after: tuple[float, ...]
-    ratio: float
-    """Of the geometric means, after divided by before."""
+    ratio: float  # Of the geometric means, after divided by before
+    # Adjusted for how many ratios are shown; None for a single repeat
     interval: Ratio | None
-    """Adjusted for how many ratios are shown; None for a single repeat."""
+    # `better`; `worse`; `same` (no change is found, or it is below the threshold); `shared` (it
+    # changed, but no more than the other servers did); or `unsure` (a single repeat has no
+    # interval)
     verdict: str
-    """``better``; ``worse``; ``same`` (no change is found, or it is below the threshold);
-    ``shared`` (it changed, but no more than the other servers did); or ``unsure`` (a single repeat
-    has no interval)."""
 
 
 def changes(before: Run, after: Run, least: float = 0.05) -> list[Change]:
@@ -149,11 +146,10 @@ def gone(before: Run, after: Run) -> list[str]:
         lost = [at for at in had if target in had[at] and target not in have.get(at, {})]
         if not lost:
             continue
-        reasons = [one.why for one in after.failures if one.target == target]
-        if any(one.disqualifies for one in after.failures if one.target == target):
-            why = f"disqualified: {reasons[-1]}"
-        elif reasons:
-            why = f"failed: {reasons[-1]}"
+        failed = [one for one in after.failures if one.target == target]
+        if failed:
+            what = "disqualified" if any(one.disqualifies for one in failed) else "failed"
+            why = f"{what}: {failed[-1].why}"
         else:
             why = "not measured" if target in after.servers else "not in this run"
         places = listed(f"{at_level(load, level)} ({case})" for case, level in lost)
@@ -244,8 +240,7 @@ def _show(found: Sequence[Change], load: Load) -> None:
 
 
 def _repeats_text(values: tuple[float, ...]) -> str:
-    kind: Literal["range", "single"] = "range" if len(values) > 1 else "single"
-    return interval_text(Estimate(mean_of(values), min(values), max(values), kind, values))
+    return interval_text(Estimate.without_interval(mean_of(values), values))
 
 
 if __name__ == "__main__":

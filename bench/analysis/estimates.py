@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
+# The share of runs in which any of the intervals may be wrong: 95% intervals
 ERROR = 0.05
-"""The share of runs in which any of the intervals may be wrong: 95% intervals."""
 
+# Differences of logarithms below this are not noise, but rounding
 ROUNDING = 1e-9
-"""Differences of logarithms below this are not noise, but rounding."""
 
 Kind = Literal["interval", "range", "single"]
 
@@ -37,8 +37,14 @@ class Estimate:
     low: float
     high: float
     kind: Kind
+    # Of each repeat; infinite where a latency is over the timeout
     values: tuple[float, ...]
-    """Of each repeat; infinite where a latency is over the timeout."""
+
+    @classmethod
+    def without_interval(cls, value: float, values: Sequence[float]) -> "Estimate":
+        """Of these repeats, from the lowest to the highest."""
+        kind: Kind = "single" if len(values) == 1 else "range"
+        return cls(value, min(values), max(values), kind, tuple(values))
 
 
 @dataclass(frozen=True)
@@ -60,10 +66,8 @@ class Difference:
     """A difference of two logarithms."""
 
     middle: float
-    deviation: float
-    """Its standard error."""
-    freedom: float
-    """The degrees of freedom of that."""
+    deviation: float  # Its standard error
+    freedom: float  # The degrees of freedom of that
 
     def ratio(self, error: float = ERROR) -> Ratio:
         """The ratio, whose interval is wrong with this chance; it ends at infinity if need be."""

@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from bench.analysis.blocks import Repeats, Table
@@ -136,25 +136,31 @@ class Row:
     target: str
     case: str
     level: float
-    repeats: int
-    estimates: dict[str, Estimate]
-    """By figure; unknown ones are absent."""
-    errors: Errors
-    """Of all repeats."""
+    estimates: dict[str, Estimate]  # By figure; unknown ones are absent
+    errors: Errors  # Of all repeats
     warnings: list[Doubt]
-    tied: str
-    """The letters of its groups: servers with a common letter are not told apart by the ranking
-    figure."""
-    group: str
-    """The same among the servers that can be ranked; of one that cannot, "too noisy"."""
-    relative: Ratio | None
-    """The ranking figure, divided by that of the first row of its case and level; None if nothing
-    is known of the noise."""
+    repeats: list[Measurement] = field(repr=False, compare=False)  # What it is made of
+    # The letters of its groups: servers with a common letter are not told apart by the ranking
+    # figure
+    tied: str = ""
+    # The same among the servers that can be ranked; of one that cannot, "too noisy"
+    group: str = ""
+    # The ranking figure, divided by that of the first row of its case and level; None if nothing
+    # is known of the noise
+    relative: Ratio | None = None
 
     @property
     def unranked(self) -> bool:
         """Whether it has no rank: its warnings say why."""
         return any(doubt.unranks for doubt in self.warnings)
+
+    @property
+    def seen(self) -> tuple[int, int] | None:
+        """The most processes and threads that the server had; None if they are unknown."""
+        found = [one for one in self.repeats if one.processes]
+        if not found:
+            return None
+        return max(one.processes for one in found), max(one.threads for one in found)
 
     @property
     def standing(self) -> str:
@@ -279,20 +285,16 @@ def _row(repeats: list[Measurement], tables: dict[str, Table]) -> Row:
     errors = Errors.sum([one.errors for one in repeats])
     for name in _PLAIN:
         if known := [value for one in repeats if (value := FIGURES[name].of(one)) is not None]:
-            # Failures over all requests: a mean of repeats would hide how many a repeat had.
-            all_failed = _share(errors.total, sum(one.requests for one in repeats))
-            value = (all_failed or 0.0) if name == "failed" else statistics.fmean(known)
-            kind: Literal["range", "single"] = "range" if len(known) > 1 else "single"
-            estimates[name] = Estimate(value, min(known), max(known), kind, tuple(known))
+            value = statistics.fmean(known)
+            if name == "failed":  # of all requests: a mean would hide how many a repeat had
+                value = _share(errors.total, sum(one.requests for one in repeats)) or 0.0
+            estimates[name] = Estimate.without_interval(value, known)
     return Row(
         target=first.target,
         case=first.case,
         level=first.level,
-        repeats=len(repeats),
         estimates=estimates,
         errors=errors,
         warnings=doubts(repeats),
-        tied="",
-        group="",
-        relative=None,
+        repeats=repeats,
     )

@@ -83,15 +83,11 @@ def doubts(repeats: Iterable[Measurement]) -> list[Doubt]:
         for warning in one.warnings:
             names = tuple(value for value in warning.values.values() if isinstance(value, str))
             found[warning.kind, *names][one.repeat] = warning
-    merged = [
-        Doubt(
-            (first := next(iter(at.values()))).kind,
-            first.severity,
-            f"{_text([*at.values()])} ({'repeat' if len(at) == 1 else 'repeats'} "
-            f"{listed(map(str, at))})",
-        )
-        for at in found.values()
-    ]
+    merged = []
+    for at in found.values():
+        first = next(iter(at.values()))
+        where = f"{'repeat' if len(at) == 1 else 'repeats'} {listed(map(str, at))}"
+        merged.append(Doubt(first.kind, first.severity, f"{_text([*at.values()])} ({where})"))
     return sorted(merged, key=lambda doubt: _ORDER.index(doubt.severity))
 
 

@@ -93,7 +93,6 @@ class _Search:
                 model="closed",
                 level=_PROBE_CONNECTIONS,
                 duration=min(self._spec.duration or _PROBE_SECONDS, _PROBE_SECONDS),
-                threads=1,
             )
         )
 

@@ -16,7 +16,11 @@ WINDOWS = 4  # Windows per second, in which good responses are counted
 MOST_CLIENTS = 400  # The most connections of a constant rate
 
 
-class GeneratorError(TaskError):
+class TransientError(TaskError):
+    """Something other than the server failed: the trial is run again."""
+
+
+class GeneratorError(TransientError):
     """A load generator failed."""
 
 
@@ -127,9 +131,14 @@ class LoadResult:
         return self.requests / self.seconds if self.seconds else 0.0
 
     @property
+    def answered(self) -> int:
+        """The good responses, in all steps of a search for the capacity."""
+        return self.requests + self.others
+
+    @property
     def share(self) -> float:
         """The part of all good responses that ``requests`` are."""
-        return self.requests / (self.requests + self.others) if self.others else 1.0
+        return self.requests / self.answered if self.others else 1.0
 
     @property
     def per_second(self) -> list[int]:

@@ -5,16 +5,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal, get_args
 
 from bench.measuring.process_tree import Tree
 from harness.errors import UsageError
 
-# `database` includes the slow upstream, `load` this program, which observes the server
-Role = Literal["server", "database", "load"]
 Cores = Mapping[str, Sequence[int]]  # The cores of each role; a role that is missing runs on all
-ROLES: tuple[Role, ...] = get_args(Role)
-_FORM = re.compile(rf"({'|'.join(ROLES)})=(\S+)")
+# The roles: `database` includes the slow upstream, `load` this program, which observes the server
+_FORM = re.compile(r"(server|database|load)=(\S+)")
 _ENOUGH = 4  # The fewest cores of which each role has some to itself by default
 
 

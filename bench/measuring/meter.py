@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,17 +19,41 @@ _START = 0.1  # Seconds that the load generator may take before and after its lo
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Seconds since the machine started."""
+class _Reading:
+    """What has been used so far, in seconds."""
 
+    programs: tuple[float, ...]  # CPU time of each program that is metered
+    own: float  # CPU time of this one
     cpus: int
     clock: float
-    busy: float  # CPU time of programs and of the kernel
+    busy: float  # CPU time of all programs and of the kernel
     softirq: float
     steal: float
     # Time in which at least one task waited for a CPU; None on kernels that do not count it
     waited: float | None
     refused: int  # Connections that the kernel has dropped, as no program accepted them
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree]) -> "_Reading":
+        """What has been used by now.
+
+        Time is busy if it is not idle, which most kernels time. They may count the others by what
+        runs at each tick: too much of a program whose timers wake it then
+        (Documentation/timers/no_hz.rst in the kernel's source).
+        """
+        programs, own = tuple(one.cpu() for one in trees), time.process_time()
+        times, cpus, clock = psutil.cpu_times(), psutil.cpu_count() or 1, time.monotonic()
+        return cls(
+            programs=programs,
+            own=own,
+            cpus=cpus,
+            clock=clock,
+            busy=clock * cpus - times.idle - times.iowait - times.steal,
+            softirq=times.softirq,
+            steal=times.steal,
+            waited=_waited(_STALLS),
+            refused=_refused(_NETWORK),
+        )
 
 
 @dataclass(frozen=True)
@@ -46,15 +71,6 @@ class Usage:
         return self.cpu.other / self.machine * (self.pressure.machine or 0) if self.machine else 0.0
 
 
-@dataclass(frozen=True)
-class _Reading:
-    """Seconds of CPU time so far: of each program, of this one, and what the machine counts."""
-
-    programs: tuple[float, ...]
-    own: float
-    counts: Counts
-
-
 class Meter:
     """Counts from its creation on, for no longer than a load is meant to last.
 
@@ -70,31 +86,27 @@ class Meter:
         seconds: float | None = None,
     ) -> None:
         self._trees = (server, databases, upstream, attackers)
-        self._before = self._read()
+        self._before = _Reading.of(self._trees)
         self._after: _Reading | None = None
         self._end = threading.Timer(seconds + _START, self._stop) if seconds else None
         if self._end:
             self._end.daemon = True
             self._end.start()
 
-    def _read(self) -> _Reading:
-        return _Reading(tuple(one.cpu() for one in self._trees), time.process_time(), _now())
-
     def _stop(self) -> None:
-        self._after = self._read()
+        self._after = _Reading.of(self._trees)
 
     def usage(self, result: LoadResult) -> Usage:
         """What was used; of a search for the capacity, the share of the result's step."""
         if self._end:
             self._end.cancel()
             self._end.join()
-        first, last = self._before, self._after or self._read()
-        before, after = first.counts, last.counts
+        before, after = self._before, self._after or _Reading.of(self._trees)
         elapsed, busy = after.clock - before.clock, after.busy - before.busy
-        program, share = last.own - first.own, result.share
+        program, share = after.own - before.own, result.share
         server, database, upstream, attackers = (
             (now - used) * share if tree.roots else None
-            for tree, used, now in zip(self._trees, first.programs, last.programs, strict=True)
+            for tree, used, now in zip(self._trees, before.programs, after.programs, strict=True)
         )
         known = sum(one or 0 for one in (server, database, upstream, attackers))
         known += (result.cpu - result.workers_cpu + program) * share
@@ -115,7 +127,7 @@ class Meter:
         )
 
 
-def _pressure(before: Counts, after: Counts) -> Pressure:
+def _pressure(before: _Reading, after: _Reading) -> Pressure:
     elapsed = after.clock - before.clock
     available, waited = elapsed * after.cpus, None
     if before.waited is not None and after.waited is not None:
@@ -130,24 +142,6 @@ def _pressure(before: Counts, after: Counts) -> Pressure:
 
 def _share(part: float, whole: float) -> float:
     return round(min(max(part / whole, 0.0), 1.0), 4) if whole > 0 else 0.0
-
-
-def _now() -> Counts:
-    """Time is busy if it is not idle, which most kernels time.
-
-    They may count the others by what runs at each tick: too much of a program whose timers wake it
-    then (Documentation/timers/no_hz.rst in the kernel's source).
-    """
-    times, cpus, clock = psutil.cpu_times(), psutil.cpu_count() or 1, time.monotonic()
-    return Counts(
-        cpus=cpus,
-        clock=clock,
-        busy=clock * cpus - times.idle - times.iowait - times.steal,
-        softirq=times.softirq,
-        steal=times.steal,
-        waited=_waited(_STALLS),
-        refused=_refused(_NETWORK),
-    )
 
 
 def _waited(stalls: Path) -> float | None:

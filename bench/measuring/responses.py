@@ -102,16 +102,16 @@ class Sampler:
     @contextmanager
     def sampling(self, per_second: float) -> Iterator[None]:
         """Send requests at this rate inside the block; raise at its end if a response was wrong."""
-        interval = 1 / per_second if per_second else None
-        thread = threading.Thread(target=self._sample, args=(interval,)) if interval else None
-        if thread:
-            thread.start()
+        if not per_second:
+            yield
+            return
+        thread = threading.Thread(target=self._sample, args=(1 / per_second,))
+        thread.start()
         try:
             yield
         finally:
             self._over.set()
-            if thread:
-                thread.join()
+            thread.join()
         if self.wrong:
             raise self.wrong
 

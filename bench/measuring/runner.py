@@ -3,16 +3,16 @@
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO
 
+from bench.generators.interface import TransientError
 from bench.measuring import machine
 from bench.measuring.remote_server import RemoteServer
 from bench.measuring.responses import WrongAnswer
 from bench.measuring.schedule import Trial, can_run, trials
-from bench.measuring.source_audit import TransientError
 from bench.measuring.trial import RunContext, measure
 from bench.records.result import Failure, Run, ServerInfo
 from bench.records.store import now, write
@@ -22,7 +22,7 @@ from conformance.verdict import passed_as, states_of
 from harness.console import say
 from harness.errors import TaskError, UsageError
 from harness.paths import ROOT, RUN
-from harness.servers.catalog import Target, servers_of
+from harness.servers.catalog import Target
 from harness.servers.source import count_lines
 from harness.servers.versions import dependencies, runtime
 from harness.services import Services
@@ -123,7 +123,7 @@ def start(
     *,
     quick: bool,
     seed: int = 0,
-    cpus: Mapping[str, Sequence[int]] | None = None,
+    cpus: dict[str, list[int]] | None = None,
     workers: Sequence[str] = (),
     elsewhere: RemoteServer | None = None,
 ) -> Run:
@@ -132,7 +132,6 @@ def start(
         passed = {one.name: require_conformance_at(elsewhere.url, one) for one in targets}
     else:
         passed = require_conformance(targets)
-    lines = {one.folder: count_lines(one) for one in servers_of(targets)}
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return Run(
         id=f"{name}-{stamp}-{uuid.uuid4().hex[:4]}",
@@ -145,16 +144,13 @@ def start(
         machine=machine.describe(),
         versions=machine.versions(services),
         seed=seed,
-        cpus={role: list(cores) for role, cores in (cpus or {}).items()},
+        cpus=cpus or {},
         workers=list(workers),
-        servers={
-            target.name: _info(target, passed[target.name], lines[target.server.folder], elsewhere)
-            for target in targets
-        },
+        servers={target.name: _info(target, passed[target.name], elsewhere) for target in targets},
     )
 
 
-def _info(target: Target, passed: Passed, lines: int, elsewhere: RemoteServer | None) -> ServerInfo:
+def _info(target: Target, passed: Passed, elsewhere: RemoteServer | None) -> ServerInfo:
     manifest = target.server.manifest
     return ServerInfo(
         title=manifest.title,
@@ -168,7 +164,7 @@ def _info(target: Target, passed: Passed, lines: int, elsewhere: RemoteServer | 
         state=passed.state,
         versions={} if elsewhere else runtime(target.server) | dependencies(target.server),
         address=elsewhere.url if elsewhere else "",
-        lines=lines,
+        lines=count_lines(target.server),
         drivers={
             name: driver
             for name, driver in (("MongoDB", manifest.mongodb), ("PostgreSQL", manifest.sql))

@@ -14,11 +14,11 @@ import pymongo
 import pymongo.errors
 
 import spec
-from bench.generators.interface import LoadResult
+from bench.generators.interface import LoadResult, TransientError
 from bench.measuring.process_tree import listening_at
 from bench.measuring.responses import WrongAnswer
-from bench.records.measurement import SourceName, Sources
-from harness.errors import TaskError, UsageError
+from bench.records.measurement import Sources
+from harness.errors import UsageError
 from harness.services import Services
 from harness.services.mongodb import DATABASE
 
@@ -26,15 +26,11 @@ _FLUSH = 5.0  # Seconds that a data source may take to count its last operations
 _NOT_AUTHORIZED = 13  # MongoDB's code
 
 
-class TransientError(TaskError):
-    """Something other than the server failed: the trial is run again."""
-
-
 @dataclass(frozen=True)
 class Source:
     """A data source that counts its operations."""
 
-    name: SourceName
+    name: spec.Source
     url: str
     read: Callable[[], int]  # Reads the current count
     per_path: Sequence[int]  # The fewest operations that a request for each path needs
@@ -76,9 +72,8 @@ class SourceAudit:
         """Note the counts so far; raises :class:`TransientError` if a source does not answer."""
         self._sources = sources_of(paths, services, request_id)
         self._before = [source.count() for source in self._sources]
-        urls = {str(one.name): one.url for one in self._sources}
-        self.upstream = listening_at([urls.pop("upstream")] if "upstream" in urls else [])
-        self.databases = listening_at(urls.values())
+        self.upstream = listening_at(one.url for one in self._sources if one.name == "upstream")
+        self.databases = listening_at(one.url for one in self._sources if one.name != "upstream")
 
     def require_undisturbed(self) -> None:
         """Raise if a source ended in the meantime: then no failure is the server's."""
@@ -109,7 +104,7 @@ class SourceAudit:
                 exactly=source.name == "upstream" and counted and not result.errors.total,
             )
             if not used.agrees:
-                answered = sum(map(_answered, loads))
+                answered = sum(one.answered for one in loads)
                 needed = f"{'' if used.exactly else 'at least '}{least}"
                 raise WrongAnswer(
                     f"{source.name} counted {used.counted} for {answered} responses, which need "
@@ -119,15 +114,10 @@ class SourceAudit:
         return found
 
 
-def _answered(result: LoadResult) -> int:
-    """The good responses, in all steps of a search for the capacity."""
-    return result.requests + result.others
-
-
 def _least(source: Source, result: LoadResult, sequences: int) -> int:
     # How many requests failed in all steps is not known: any number, then.
     ended = sys.maxsize if result.steps else result.requests + result.errors.total
-    return source.least(ended, _answered(result), sequences)
+    return source.least(ended, result.answered, sequences)
 
 
 def _count(source: Source, before: int, least: int) -> int:
@@ -140,7 +130,7 @@ def _count(source: Source, before: int, least: int) -> int:
 
 def sources_of(paths: Sequence[str], services: Services, request_id: str) -> list[Source]:
     """The sources that these paths use."""
-    uses: dict[SourceName, tuple[str, Callable[[], int]]] = {
+    uses: dict[spec.Source, tuple[str, Callable[[], int]]] = {
         "mongodb": (services.mongodb_url, lambda: _operations(services.mongodb_url)),
         "postgresql": (services.database_url, lambda: _scans(services.database_url)),
         "upstream": (services.slow_api_url, lambda: _calls(services.slow_api_url, request_id)),

@@ -12,7 +12,7 @@ import psutil
 
 from bench.generators import GeneratorError, LoadResult, LoadSpec, Workers, generate
 from bench.generators.attackers import attacking, files_to_attack
-from bench.generators.interface import MOST_CLIENTS
+from bench.generators.interface import MOST_CLIENTS, TransientError
 from bench.generators.workers import own_address
 from bench.measuring.cores import Cores, confined, pinned
 from bench.measuring.gates import warnings
@@ -22,7 +22,7 @@ from bench.measuring.process_tree import Peak, Tree
 from bench.measuring.remote_server import RemoteServer
 from bench.measuring.responses import Contract, Sampler, body_sizes, require_bodies
 from bench.measuring.schedule import Trial, settings_of
-from bench.measuring.source_audit import SourceAudit, TransientError, delete_notes
+from bench.measuring.source_audit import SourceAudit, delete_notes
 from bench.measuring.warmup import come_to_rest, warmed
 from bench.records.measurement import Measurement, Memory, Warmup
 from bench.records.store import now
@@ -92,8 +92,7 @@ class _Trial:
         }
         settings |= self.context.services.environment()
         settings |= settings_of(self.trial.target, self.trial.case)
-        with log.open("w") as output, self._placed(settings, output) as server:
-            tree = _tree_of(server)
+        with log.open("w") as output, self._placed(settings, output) as (server, tree):
             rest = tree.pss()
             refusals = self.workload.statuses if self.workload.is_refused else ()
             contract = Contract(self.context.files, refusals, self.workload.stored)
@@ -156,10 +155,13 @@ class _Trial:
         )
 
     @contextmanager
-    def _placed(self, settings: dict[str, str], output: IO[str]) -> Iterator[Server]:
-        """Start the server, with all programs on their cores."""
+    def _placed(self, settings: dict[str, str], output: IO[str]) -> Iterator[tuple[Server, Tree]]:
+        """Start the server, with all programs on their cores; yields it and its processes.
+
+        It has none here if it runs on another machine.
+        """
         if self.context.elsewhere:
-            yield self.context.elsewhere
+            yield self.context.elsewhere, self.context.elsewhere.tree
             return
         cores = self.context.cores
         with ExitStack() as stack:
@@ -169,7 +171,7 @@ class _Trial:
             with pinned(cores.get("server")):
                 server = stack.enter_context(running(self.trial.target, settings, output=output))
             stack.enter_context(pinned(cores.get("load")))
-            yield server
+            yield server, Tree(psutil.Process(server.process.pid))
 
     def _require_alive(self, server: Server) -> None:
         if isinstance(server, RemoteServer):
@@ -194,9 +196,9 @@ class _Trial:
     def _generate(self, server: Server, spec: LoadSpec) -> LoadResult:
         try:
             result = generate(spec, self.context.workers)
-        except GeneratorError as error:
+        except GeneratorError:
             self._require_alive(server)
-            raise TransientError(str(error)) from error
+            raise
         self._require_alive(server)
         return result
 
@@ -229,26 +231,17 @@ class _Trial:
     def _load(self, server: Server, tree: Tree, sampler: Sampler) -> tuple[LoadResult, Usage, Peak]:
         peak = Peak(tree)
         with (
-            self._attacked(server) as attackers,
+            attacking(self.trial.case.attack, server.port, self.folder) as attackers,
             peak.watched(),
             sampler.sampling(self.workload.samples),
         ):
             spec = self._spec(server)
             timed = spec.duration if spec.load.model == "closed" else None
-            meter = Meter(tree, self.audit.databases, self.audit.upstream, attackers, timed)
+            meter = Meter(tree, self.audit.databases, self.audit.upstream, Tree(*attackers), timed)
             result = self._generate(server, spec)
             usage = meter.usage(result)
         peak.look()
         return result, usage, peak
-
-    @contextmanager
-    def _attacked(self, server: Server) -> Iterator[Tree]:
-        """Attack the server inside the block, if the case says so."""
-        try:
-            with attacking(self.trial.case.attack, server.port, self.folder) as attackers:
-                yield Tree(*attackers)
-        except GeneratorError as error:
-            raise TransientError(str(error)) from error
 
     def _files(self) -> Path:
         """The files that the server serves."""
@@ -264,13 +257,6 @@ class _Trial:
                 return round(level * (load.duration_of(level) or 0))
             case _:
                 return MOST_CLIENTS * (len(workers.hosts) if workers else 1)
-
-
-def _tree_of(server: Server) -> Tree:
-    """Its processes; none if it is on another machine."""
-    if isinstance(server, RemoteServer):
-        return server.tree
-    return Tree(psutil.Process(server.process.pid))
 
 
 def settings_in(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,14 +1,12 @@
 """A measurement: one trial's figures, and the conditions under which it was made."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from pydantic import BaseModel
 
 from bench.records.warning import Warning
 from bench.workloads.load import Model
-
-SourceName = Literal["mongodb", "postgresql", "upstream"]
+from spec import Source
 
 
 class Latency(BaseModel, extra="forbid"):
@@ -118,7 +116,7 @@ class Sources(BaseModel, extra="forbid"):
     ``least`` is the fewest that the answered requests need.
     """
 
-    name: SourceName
+    name: Source
     counted: int
     least: int
     exactly: bool = False  # Whether `counted` must equal `least`

@@ -1,5 +1,6 @@
 """A result: a run with its workload, its servers and all measurements."""
 
+import re
 from typing import Literal
 
 from pydantic import BaseModel, model_validator
@@ -99,6 +100,11 @@ class Run(BaseModel, extra="forbid"):
     failures: list[Failure] = []
     # Trials that failed for a reason that is not the server's, and were tried again
     tries: list[Failure] = []
+
+    @property
+    def commit(self) -> str:
+        """The commit in ``project``, which is the output of ``git describe``."""
+        return re.sub(r"^.*-g(?=[0-9a-f]+$)", "", self.project.removesuffix("+"))
 
     @property
     def hosts(self) -> list[str]:

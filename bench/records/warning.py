@@ -38,9 +38,9 @@ class Warning(BaseModel, extra="forbid"):
     values: dict[str, float | str] = {}
 
     @classmethod
-    def of(cls, kind: str, **values: float | str) -> "Warning":
+    def of(cls, kind: WarningKind, **values: float | str) -> "Warning":
         """One of a kind."""
-        return cls.model_validate({"kind": kind, "values": values})
+        return cls(kind=kind, values=values)
 
     @property
     def severity(self) -> Severity:

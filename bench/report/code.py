@@ -1,7 +1,6 @@
 """Links to the code that was measured."""
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -24,12 +23,7 @@ class Code:
         None if there is neither: the pages are outside of the clone.
         """
         if self.repository:
-            return f"{self.repository.rstrip('/')}/tree/{commit_of(run)}/{quote(path)}"
+            return f"{self.repository.rstrip('/')}/tree/{run.commit}/{quote(path)}"
         if self.folder.is_relative_to(ROOT):
             return quote(os.path.relpath(ROOT / path, self.folder))
         return None
-
-
-def commit_of(run: Run) -> str:
-    """The commit of a run, from the output of ``git describe``."""
-    return re.sub(r"^.*-g(?=[0-9a-f]+$)", "", run.project.removesuffix("+"))

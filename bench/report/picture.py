@@ -16,8 +16,8 @@ def overview_svg(table: Table) -> str:
 
     Workloads of refusals are left out, to keep it narrow.
     """
-    served = [one for one in table.columns if not one.section.run.workload.is_refused]
+    served = [one for one in table.columns if not one.run.workload.is_refused]
     table = replace(table, columns=served or table.columns)
-    titles = [textwrap.wrap(column.title, _WIDTH) for column in table.columns]
+    titles = [textwrap.wrap(section.title, _WIDTH) for section in table.columns]
     values = {"table": table, "titles": titles, "share_text": share_text}
     return render(Path(__file__).parent, values, template="overview.svg.jinja", script=None)

@@ -13,7 +13,7 @@ from bench.analysis.caveats import placement
 from bench.analysis.estimates import Kind
 from bench.analysis.figures import FIGURES
 from bench.records.result import ServerInfo
-from bench.report.code import Code, commit_of
+from bench.report.code import Code
 from bench.report.overview import Table
 from bench.report.section import Section
 from bench.report.wording import TIMES, share_text, times_name, title_of, value_text
@@ -44,49 +44,38 @@ _BESIDE: dict[Kind, str] = {
 
 def overview_page(tables: Sequence[Table], home: str | None) -> str:
     """The page that shows servers by workloads; ``home`` is the address of the site's folder."""
-    sections = [column.section for table in tables for column in table.columns]
-    others = [column.section for table in tables for column in table.others]
+    sections = [section for table in tables for section in table.columns]
+    others = [section for table in tables for section in table.others]
     values = {
         "tables": tables,
-        "workloads": {section.page: section.run.workload.title for section in sections},
+        "home": home,
+        "workloads": {section.page: section.title for section in sections},
         "share_text": share_text,
         "value_text": value_text,
-        "head_of": head_of,
     }
-    return _render("overview", sections, values | {"home": home}, [*sections, *others])
+    return _render("overview", sections, values, [*sections, *others])
 
 
 def workload_pages(sections: Sequence[Section], code: Code, home: str | None) -> dict[str, str]:
     """The page of each workload, by file name."""
-    found: dict[str, list[Section]] = {}
-    for section in sections:
-        found.setdefault(section.page, []).append(section)
-    return {
-        f"{name}.html": _workload_page(own, sections, code, home) for name, own in found.items()
-    }
-
-
-def _workload_page(
-    sections: Sequence[Section], every: Sequence[Section], code: Code, home: str | None
-) -> str:
-    values = {
-        "sections": sections,
+    shared: dict[str, Any] = {
         "home": home,
         "code": code,
         "vega": VEGA,
         "chart_groups": _CHART_GROUPS,
         "columns_of": _columns_of,
-        "kinds_of": _kinds,
         "open_loop": lambda section: section.run.workload.load.model in OPEN,
         "times": TIMES,
         "placement": placement,
         "infinite": math.inf,
-        "data": {
-            "models": MODELS,
-            "rows": {section.name: section.values for section in sections},
-        },
     }
-    return _render("workload", sections, values, every)
+    found = {}
+    for page in dict.fromkeys(section.page for section in sections):
+        own = [section for section in sections if section.page == page]
+        data = {"models": MODELS, "rows": {section.name: section.values for section in own}}
+        values = shared | {"sections": own, "data": data}
+        found[f"{page}.html"] = _render("workload", own, values, sections)
+    return found
 
 
 def _render(
@@ -100,10 +89,9 @@ def _render(
         "colors": MODELS,
         "figures": FIGURES,
         "words": words,
-        "commit_of": commit_of,
     }
-    names = ["charts.js"] if name == "workload" else []
-    scripts = [VIEW, *((FOLDER / one).read_text(encoding="utf-8") for one in names)]
+    charts = [(FOLDER / "charts.js").read_text(encoding="utf-8")] if name == "workload" else []
+    scripts = [VIEW, *charts]
     return pages.render(
         FOLDER, shared | values, scripts, template=f"{name}.html.jinja", script=f"{name}.js"
     )
@@ -112,15 +100,6 @@ def _render(
 def _models(servers: Iterable[ServerInfo]) -> list[str]:
     found = {server.model for server in servers}
     return [*(one for one in MODELS if one in found), *sorted(found - set(MODELS))]
-
-
-def head_of(section: Section) -> str:
-    """What a column of the overview shows: ``requests/s, 50 connections``."""
-    unit = {"rate": "requests/s", "p99": "p99"}[section.ranked.name]
-    parts = [unit, section.level_text(section.level)]
-    if len(section.run.workload.case) > 1:
-        parts.append(section.case)
-    return ", ".join(parts)
 
 
 def _columns_of(section: Section) -> dict[str, dict[str, str]]:
@@ -151,7 +130,7 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
     known = {name for row in section.rows for name in row.estimates}
     if not any(row.value("starved") or row.value("refused") for row in section.rows):
         del columns["Clients"]
-    kinds = _kinds(section)
+    kinds = section.kinds
     beside = _BESIDE[max(kinds, key=kinds.count, default="single")]
     return {
         group: {
@@ -162,12 +141,6 @@ def _columns_of(section: Section) -> dict[str, dict[str, str]]:
         for group, names in columns.items()
         if known.intersection(names)
     }
-
-
-def _kinds(section: Section) -> list[Kind]:
-    """What the figures that servers are ranked by have beside them."""
-    ranked = section.ranked.name
-    return [row.estimates[ranked].kind for row in section.rows if ranked in row.estimates]
 
 
 @cache

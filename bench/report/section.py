@@ -4,22 +4,28 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Literal
 
 from bench.analysis import words
 from bench.analysis.caveats import caveats
-from bench.analysis.figures import Figure, Row, measured_by_table, ranking, rows_of
+from bench.analysis.estimates import Kind
+from bench.analysis.figures import Figure, Row, ranking, rows_of
 from bench.records.measurement import Measurement
 from bench.records.result import Run
 from bench.report.charts import Chart, charts_of
 from bench.report.values import Values, values_of
 from bench.report.wording import place_text
 
-_RESERVED = {"index", "behaviours"}
+# How a server stands beside the best one: it is the best, or tied with it; either is too noisy to
+# tell; or it is behind
+Standing = Literal["best", "tied", "noisy", ""]
 
 
 @dataclass(frozen=True)
 class Section:
-    """A run as the report shows it."""
+    """A run as the report shows it: on its page, and in a column of the overview."""
 
     name: str  # Unique in the report, and safe in file names and links
     page: str  # The name of its page: runs of the same workload share one
@@ -28,6 +34,11 @@ class Section:
     rows: list[Row]
     values: Values
     charts: list[Chart]
+
+    @property
+    def title(self) -> str:
+        """The workload's title."""
+        return self.run.workload.title
 
     @property
     def is_of_all(self) -> bool:
@@ -44,7 +55,7 @@ class Section:
         the capacity it is the strictest limit; at a given rate it is the highest.
         """
         load = self.run.workload.load
-        return min(load.levels) if load.model in ("closed", "capacity") else max(load.levels)
+        return min(load.levels) if load.seeks_most else max(load.levels)
 
     @property
     def case(self) -> str:
@@ -57,6 +68,12 @@ class Section:
         return ranking(self.run.workload.load)
 
     @property
+    def kinds(self) -> list[Kind]:
+        """What the figures that its servers are ranked by have beside them."""
+        ranked = self.ranked.name
+        return [row.estimates[ranked].kind for row in self.rows if ranked in row.estimates]
+
+    @cached_property
     def first_rows(self) -> dict[str, Row]:
         """The rows of the level and case that are shown first, by server."""
         return {
@@ -64,6 +81,57 @@ class Section:
             for row in self.rows
             if row.level == self.level and row.case == self.case
         }
+
+    @cached_property
+    def _ranked_values(self) -> dict[str, float]:
+        """What the servers with a rank are ranked by, from the best one on, as rows are."""
+        return {
+            target: value
+            for target, row in self.first_rows.items()
+            if (value := row.value(self.ranked.name)) is not None
+            and isfinite(value)
+            and not row.unranked
+        }
+
+    def ranked_value(self, target: str) -> float | None:
+        """The figure that the server is ranked by; None if it has no rank."""
+        return self._ranked_values.get(target)
+
+    @property
+    def best(self) -> str | None:
+        """The best server."""
+        return next(iter(self._ranked_values), None)
+
+    def share(self, target: str) -> float | None:
+        """How good the server is relative to the best, from 0 to 1; None if it has no rank."""
+        value = self.ranked_value(target)
+        if value is None or self.best is None:
+            return None
+        worse, better = sorted((value, self._ranked_values[self.best]))
+        return worse / better if better else 1.0
+
+    def standing(self, target: str) -> Standing:
+        """How it stands beside the best server.
+
+        A wide interval includes the best figure whatever the server's own is: that is no tie.
+        """
+        best = self.best
+        if best is None or target not in self._ranked_values:
+            return ""
+        groups, of_best = (set(self.first_rows[one].tied.split()) for one in (target, best))
+        if target != best and not groups & of_best:
+            return ""
+        if self.is_noisy(target) or self.is_noisy(best):
+            return "noisy"
+        return "best" if target == best else "tied"
+
+    def is_noisy(self, target: str) -> bool:
+        """Whether the server's interval is too wide to rank it, or it was measured only once."""
+        return self.first_rows[target].is_noisy(self.ranked.name)
+
+    def is_disqualified(self, target: str) -> bool:
+        """Whether one of its responses was wrong."""
+        return any(one.target == target and one.disqualifies for one in self.run.failures)
 
     @property
     def caveats(self) -> list[str]:
@@ -84,6 +152,15 @@ class Section:
             return "after the warm-up that the server's manifest sets"
         return words.warmup_words(seconds)
 
+    @property
+    def head(self) -> str:
+        """What a column of the overview shows: ``requests/s, 50 connections``."""
+        unit = {"rate": "requests/s", "p99": "p99"}[self.ranked.name]
+        parts = [unit, self.level_text(self.level)]
+        if len(self.run.workload.case) > 1:
+            parts.append(self.case)
+        return ", ".join(parts)
+
     def level_text(self, level: float) -> str:
         """A level with its unit."""
         return words.at_level(self.run.workload.load, level)
@@ -101,14 +178,6 @@ class Section:
         """A measurement of a server in each case."""
         return {one.case: one for one in self.run.measurements if one.target == target}
 
-    def seen(self, row: Row) -> tuple[int, int] | None:
-        """The most processes and threads that the server had; None if they are unknown."""
-        repeats = measured_by_table(self.run)[row.case, row.level][row.target]
-        found = [one for one in repeats if one.processes]
-        if not found:
-            return None
-        return max(one.processes for one in found), max(one.threads for one in found)
-
     def text(self, row: Row, name: str) -> str:
         """A figure of a row."""
         unit = " %" if name == "failed" and row.errors.total else ""
@@ -120,7 +189,7 @@ def sections_of(runs: Sequence[Run]) -> list[Section]:
     sections: list[Section] = []
     for run in runs:
         page = re.sub(r"[^a-z0-9]+", "-", run.workload_name.lower()).strip("-") or "run"
-        if page in _RESERVED:
+        if page == "index":  # the overview has that name
             page += "-workload"
         name, names = page, {other.name for other in sections}
         while name in names:

@@ -17,7 +17,6 @@ UNITS: dict[str, str] = {
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
-Level = Annotated[float, Field(gt=0)]
 
 
 class Load(BaseModel, extra="forbid", frozen=True):
@@ -35,7 +34,7 @@ class Load(BaseModel, extra="forbid", frozen=True):
     """
 
     model: Model
-    levels: list[Level] = Field(min_length=1)
+    levels: list[Positive] = Field(min_length=1)
     # Seconds: one number for all levels, or one for each
     duration: Positive | list[Positive] | None = None
     # Closed model: the total number of requests, instead of a duration

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from bench.workloads.load import Count, Level, Load, Positive
+from bench.workloads.load import Count, Load, Positive
 from harness.errors import UsageError, describe, did_you_mean
 from harness.paths import CALLER, ROOT
 from harness.servers.manifest import Part, Text
@@ -42,7 +42,7 @@ class Case(BaseModel, extra="forbid", frozen=True):
 class Changes(BaseModel, extra="forbid", frozen=True):
     """Numbers with which ``--quick`` and the command line override those of a workload."""
 
-    levels: list[Level] | None = None
+    levels: list[Positive] | None = None
     duration: Positive | list[Positive] | None = None
     requests: Count | None = None
     calls: Count | None = None

@@ -19,7 +19,7 @@ from conformance.behaviours import (  # noqa: F401 - a group's module registers 
     routing,
 )
 from conformance.behaviours.lab import INQUIRIES, Inquiry, Lab, Lane
-from conformance.behaviours.page import at_once
+from conformance.behaviours.page import Inapplicable, at_once
 from conformance.subject import Controlled, served_parts
 from harness.system.ports import answers
 from harness.system.processes import wait_until
@@ -87,11 +87,7 @@ def observe(start: Start, concurrent: bool, inquiries: Iterable[Inquiry], report
     for inquiry in inquiries:
         lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
     with ThreadPoolExecutor(sum(_TOGETHER.values())) as pool:
-        running = [
-            pool.submit(_work_on, start, queues, report) for queues in _shared(lanes, concurrent)
-        ]
-        for one in running:
-            one.result()
+        list(pool.map(lambda queues: _work_on(start, queues, report), _shared(lanes, concurrent)))
 
 
 def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[list[_Queue]]:
@@ -135,7 +131,8 @@ def ask(lab: Lab, inquiry: Inquiry) -> Observation:
     try:
         answer = inquiry.ask(lab)
     except Exception as error:
-        seen = Observation(id, None, f"{type(error).__name__}: {error}"[:_LONGEST_ERROR])
+        kind = "" if isinstance(error, Inapplicable) else f"{type(error).__name__}: "
+        seen = Observation(id, None, f"{kind}{error}"[:_LONGEST_ERROR])
     else:
         unlisted = f"{answer!r} is not among the question's answers"
         listed = answer in questions()[id].answers

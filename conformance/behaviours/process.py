@@ -17,6 +17,8 @@ from harness.system.processes import wait_until
 
 _LONG = 4.0  # seconds that a request takes: less than the usual grace of 5 s
 _LOOK = 0.5  # seconds between looks at all processes
+# Seconds that a server may take to end: the contract's 15, and as much again on a busy machine
+_END = 30.0
 SETTLED = 40.0  # seconds after which a server that neither serves nor ends does neither
 
 
@@ -87,7 +89,7 @@ def _sigterm_status(lab: Lab) -> str:
     """The kind of exit status."""
     with serving(lab.controlled) as server:
         server.settle()
-        status = server.stop(SIGTERM)
+        status = server.stop(SIGTERM, _END)
     if status in (-SIGTERM, 128 + SIGTERM):
         return "the signal's"
     return "0" if status == 0 else "another"

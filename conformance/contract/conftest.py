@@ -89,7 +89,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ]
     kept = [item for item in possible if ours or not item.get_closest_marker("control")]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    config.stash[LEFT_OUT] = [part_of(item) for item in possible if item not in kept]
+    emit(event="left_out", parts=[part_of(item) for item in possible if item not in kept])
     items[:] = kept
 
 
@@ -111,11 +111,8 @@ def pytest_timeout_cancel_timer() -> bool:
     return True
 
 
-LEFT_OUT = pytest.StashKey[list[str]]()
-
-
 def pytest_collection_finish(session: pytest.Session) -> None:
-    emit(event="collected", count=len(session.items), left_out=session.config.stash[LEFT_OUT])
+    emit(event="asking", count=len(session.items))
 
 
 def part_of(item: pytest.Item) -> str:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from conformance.expect import answer, same
+from conformance.expect import answer, problem, same
 from conformance.http import Request
 from conformance.marks import catches, control, serves
-from conformance.subject import SECRET, Controlled, fresh_name
+from conformance.subject import SECRET, Controlled, Subject, fresh_name
 from spec import Expected
 
 pytestmark = serves("files")
@@ -32,6 +32,11 @@ def test_no_byte_from_outside(controlled: Controlled, name: str) -> None:
             connection.send(Request(target, headers=(("Connection", "close"),)).encode("x"))
             raw = connection.read_some() + connection.read_raw(1)
         assert SECRET not in raw, f"{target} reads {SECRET!r}, which is outside the folder"
+
+
+@catches("endpoint-as-file")
+def test_the_name_of_an_endpoint_is_no_file(subject: Subject) -> None:
+    problem(subject.ask("/files/index"), 404)
 
 
 @control

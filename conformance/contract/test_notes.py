@@ -86,6 +86,19 @@ def test_a_stored_note(controlled: Controlled, notes: Collection[Any], text: str
     answer(controlled.ask(path), Expected(200, spec.JSON, expected))
 
 
+@control
+@catches("note-id-repeated")
+def test_an_id_in_upper_case(controlled: Controlled, notes: Collection[Any]) -> None:
+    """It is the note's, or unknown; the note has its own."""
+    mark = new_mark()
+    with controlled.connect() as connection:
+        created = connection.request(post(note(mark, "")))
+    path = is_stored(created, mark, "", notes)
+    response = controlled.ask(f"/notes/{path.removeprefix('/notes/').upper()}")
+    if response.status != 404:
+        answer(response, Expected(200, spec.JSON, created.body))
+
+
 def _in_segments(framing: str, body: bytes, host: str) -> list[bytes]:
     """The request for a note, in segments that are sent 150 ms apart."""
     request = post(body, chunked="chunk" in framing).encode(host)

@@ -1,8 +1,6 @@
 """The life cycle of a process: settings, workers, signals."""
 
-import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -39,6 +37,7 @@ BAD_SETTINGS = (
     ("DATABASE_POOL_SIZE", "-1"),
     ("FILES_DIR", "/nonexistent/folder"),
     ("SLOW_API_URL", "nonsense"),
+    ("SLOW_API_URL", "localhost:8001"),
 )
 
 
@@ -91,11 +90,7 @@ def test_stopping(controlled: Controlled, number: signal.Signals) -> None:
     with _two_workers(controlled) as server, server.connect() as idle:
         right(idle.request(Request("/index")))
         processes = server.processes()
-        os.kill(server.process.pid, number)
-        try:
-            server.process.wait(LATEST)
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"still running {LATEST:.0f} s after {number.name}") from None
+        server.stop(number, LATEST)
         left = list(filter(is_alive, psutil.wait_procs(processes, timeout=2)[1]))
         assert not left, f"processes left after {number.name}: {left}"
         assert not accepts(server.host, server.port), "the port is still taken"

@@ -29,16 +29,22 @@ _WIDTH = 100  # the most columns that are used: a pager has no more on most scre
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", nargs=-1, metavar="[NAME[/DEPLOYMENT]|DIR]...|URL")
 @click.option("--group", help="Show only one group of questions, such as smuggling.")
-@click.option("--all", "everything", is_flag=True, help="Show harmless answers that all give, too.")
+@click.option("--all", "everything", is_flag=True, help="Also show harmless answers that all give.")
 @click.option("--json", "to_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--page", type=click.Path(path_type=Path), help="Write an HTML page to this file instead."
 )
 @click.option("--post", metavar="PATH", help="For a URL: also send POST requests to this path.")
-@click.option("--body", type=click.Path(path_type=Path, dir_okay=False), help="Their body: a file.")
-@click.option("--content-type", help="Its media type, by default the one of the file's extension.")
 @click.option(
-    "--fail-on", type=click.Choice(["risky"]), help="For a URL: exit status 1 if an answer is."
+    "--body",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file that is sent as their body.",
+)
+@click.option("--content-type", help="Its media type; the default comes from the file's extension.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["risky"]),
+    help="For a URL: exit status 1 if an answer is risky.",
 )
 @reports_errors
 def main(
@@ -54,16 +60,17 @@ def main(
 ) -> None:
     """Show how stacks behave where the contract does not decide.
 
-    The answers are from the servers' behaviours.json, written by `./just conform NAME --record`.
-    Questions with different answers come first, then risky and slow answers that all give. Each
-    names the layer that decides it, as a rule, and what its RFC says. Without a NAME, all servers.
+    The answers come from the servers' behaviours.json, written by `./just conform NAME --record`.
+    Questions that servers answer differently come first, then those that all answer alike, if the
+    answer is risky or slow. Each question shows the layer that usually decides it and what its RFC
+    requires. Without a NAME, all servers are shown.
 
     A URL (http://HOST:PORT/path) is any running server: it is asked the questions that need only a
     page. It gets some 200 requests, at most 8 at once: GET, HEAD, OPTIONS and the made-up BREW for
     the path, its variants and unknown paths, many of them malformed. With --post and --body, the
-    body is also sent to that path, well-formed once and then some 40 times in ambiguous framing; so
-    give one that does no harm. Nothing else is sent, no redirect is followed and no other host
-    asked. Ask only servers that are yours.
+    body is also sent to that path, once well-formed and then some 40 times in ambiguous framing, so
+    choose one that does no harm. Nothing else is sent, no redirect is followed, and no other host
+    is contacted. Only ask servers that are yours.
     """
     groups = list(dict.fromkeys(question.group for question in questions().values()))
     if group not in (None, *groups):

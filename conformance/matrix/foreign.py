@@ -12,7 +12,7 @@ from rich.text import Text
 from conformance import pages
 from conformance.behaviours.lab import Inquiry, Lab, Need
 from conformance.behaviours.observe import INQUIRIES, Observation, observe_running
-from conformance.behaviours.page import Inapplicable, Stranger, Upload, met
+from conformance.behaviours.page import Stranger, Upload, met
 from conformance.matrix.rows import described
 from conformance.report import STYLES, answers_table, worst_first
 from harness.console import progress_bar, say
@@ -33,8 +33,7 @@ class Findings:
     def take(self, seen: Observation) -> None:
         """Add an answer, or why there is none."""
         if seen.answer is None:
-            why = " ".join(seen.error.split())
-            self.unanswered[seen.id] = why.removeprefix(f"{Inapplicable.__name__}: ")
+            self.unanswered[seen.id] = " ".join(seen.error.split())
         else:
             self.answers[seen.id] = seen.answer
 

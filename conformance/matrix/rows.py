@@ -70,11 +70,9 @@ def rows(targets: Sequence[Target], group: str | None = None) -> list[Row]:
 
     Answers that are no longer listed are left out.
     """
-    recorded = {}
-    for target in targets:
-        record = records.read(target.server).get(target.deployment.name)
-        if record:
-            recorded[target.name] = record.answers
+    recorded = {
+        target.name: record.answers for target in targets if (record := records.find(target))
+    }
     found = [
         Row(
             question,

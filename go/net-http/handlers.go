@@ -171,6 +171,7 @@ func (s *server) sleep(w http.ResponseWriter, r *http.Request) error {
 	select {
 	case <-time.After(time.Duration(ms) * time.Millisecond):
 	case <-r.Context().Done():
+		return r.Context().Err()
 	}
 	return writeJSON(w, http.StatusOK, map[string]int{"slept_ms": ms})
 }
@@ -262,8 +263,11 @@ type handler func(http.ResponseWriter, *http.Request) error
 
 func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := h(w, r)
-	if err == nil || r.Context().Err() != nil { // the client has left
+	if err == nil {
 		return
+	}
+	if r.Context().Err() != nil { // the client has left, or stopped sending
+		panic(http.ErrAbortHandler)
 	}
 	p, ok := errors.AsType[problem](err)
 	if errors.Is(err, mongo.ErrNoDocuments) || errors.Is(err, mongo.ErrFileNotFound) {

@@ -143,7 +143,7 @@ func TestEnvFile(t *testing.T) {
 	t.Parallel()
 	p := command(t, "PORT=8000")
 	p.Dir = t.TempDir()
-	text := "PORT=70000\nDATABASE_URL=postgresql://me:se$cret@host:99999/?a=b&c=d\n"
+	text := "PORT=70000\nDATABASE_URL='postgresql://me:se$CRET@host:99999/?a=b&c=d'\n"
 	if err := os.WriteFile(filepath.Join(p.Dir, ".env"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

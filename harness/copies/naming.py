@@ -58,4 +58,4 @@ def _name_package(path: Path, name: str) -> None:
 
 def _node_dependencies(folder: Path) -> set[str]:
     package = json.loads((folder / "package.json").read_text())
-    return {*package["dependencies"], *package["devDependencies"]}
+    return {*package.get("dependencies", {}), *package.get("devDependencies", {})}

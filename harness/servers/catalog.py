@@ -75,7 +75,7 @@ def _read_all(root: Path) -> dict[str, Server | UsageError]:
     for path in sorted(root.glob(f"*/*/{NAME}")):
         name = path.parent.name
         if name in found:
-            other = next(root.glob(f"*/{name}/{NAME}")).parent
+            other = min(root.glob(f"*/{name}/{NAME}")).parent
             found[f"{path}"] = UsageError(f"{path}: the name {name} is taken by {other}")
             continue
         try:

@@ -26,7 +26,6 @@ _SILENT = 5.0  # Seconds of these that pass without a word
 class Running:
     """A server that has started."""
 
-    target: Target
     process: subprocess.Popen[bytes]
     host: str
     port: int
@@ -43,7 +42,7 @@ def running(
     target: Target,
     settings: Mapping[str, str],
     *,
-    output: IO[str] | int | None = None,
+    output: IO[str] | None = None,
     start: float = START,
     tell: Callable[[str], None] = say,
 ) -> Iterator[Running]:
@@ -54,11 +53,10 @@ def running(
     """
     build(target.server)
     with scratch("servers") as folder:
-        settings = {**settings, "SCRATCH": str(folder)}
-        env = environment(target, settings)
+        env = environment(target, {**settings, "SCRATCH": str(folder)})
         host, port = env["HOST"], parse_port(env["PORT"])
         require_free(host, port)
-        process = launch(target, settings, output=output)
+        process = launch(target, env, output=output)
         try:
 
             def settled() -> bool:
@@ -76,19 +74,19 @@ def running(
                     f"{target.name} did not answer /index on port {port} within {start:.0f} s: "
                     f"does it listen on the port of the setting PORT?{_tail(output)}"
                 )
-            yield Running(target, process, host, port, env)
+            yield Running(process, host, port, env)
         finally:
             stop(process)
 
 
 def launch(
-    target: Target, settings: Mapping[str, str], *, output: IO[str] | int | None = None
+    target: Target, env: Mapping[str, str], *, output: IO[str] | None = None
 ) -> subprocess.Popen[bytes]:
     """Start a server that is already built, without waiting until it answers.
 
-    A deployment with a ``config`` needs the setting ``SCRATCH``, the folder to write it to.
+    ``env`` is its whole environment. A deployment with a ``config`` needs ``SCRATCH`` in it, the
+    folder to write that to.
     """
-    env = environment(target, settings)
     return spawn(_command(target, env), cwd=target.server.folder, env=env, output=output)
 
 
@@ -119,9 +117,9 @@ def _plain(name: str, env: Mapping[str, str]) -> str:
     return value
 
 
-def _tail(output: IO[str] | int | None) -> str:
-    """The last lines of the log, if it is a file."""
-    if output is None or isinstance(output, int):
+def _tail(output: IO[str] | None) -> str:
+    """The last lines of the log, if there is one."""
+    if output is None:
         return ""
     lines = Path(output.name).read_text(errors="replace").splitlines()
     return "".join(f"\n{line}" for line in lines[-8:])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import spec
 from harness.errors import UsageError
+from harness.paths import CALLER
 from harness.servers.catalog import Target
 from harness.system.programs import search_path
 
@@ -32,6 +33,7 @@ def read_settings() -> dict[str, str]:
         value = settings.get(name, "1")
         if not (value.isascii() and value.isdigit() and int(value) > 0):
             raise UsageError(f"{name} must be a number of at least 1, not {value!r}")
+    settings["FILES_DIR"] = str(CALLER / settings["FILES_DIR"])  # servers run in their own folders
     if not Path(settings["FILES_DIR"]).is_dir():
         raise UsageError(f"FILES_DIR must be a folder, not {settings['FILES_DIR']!r}")
     return settings
@@ -64,5 +66,11 @@ def environment(target: Target, settings: Mapping[str, str]) -> dict[str, str]:
         for name in (*_PLACE, *target.server.manifest.passes)
         if name in os.environ
     }
-    own = {"USER": getpass.getuser(), "PATH": search_path()}
-    return DEFAULTS | passed | own | dict(settings)
+    return DEFAULTS | passed | _user() | {"PATH": search_path()} | dict(settings)
+
+
+def _user() -> dict[str, str]:
+    try:
+        return {"USER": getpass.getuser()}
+    except (KeyError, OSError):  # a user ID without a name, as in some containers
+        return {}

@@ -50,9 +50,9 @@ def backing_services(env: Mapping[str, str] = os.environ) -> Iterator[Services]:
         yield Services(urls["MONGODB_URL"], urls["DATABASE_URL"], urls["SLOW_API_URL"])
 
 
-def reset(env: Mapping[str, str] = os.environ) -> None:
-    """Delete the contents of the databases, also of those that ``env`` names; load the fixtures."""
-    with _running(env) as urls:
+def reset() -> None:
+    """Delete the contents of the databases, also of the user's own; load the fixtures."""
+    with _running(os.environ) as urls:
         clear(urls)
         fill(urls)
 

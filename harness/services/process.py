@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from harness.errors import TaskError
-from harness.services.service import Service
+from harness.services.service import Database, Service
 from harness.system.locks import locked
 from harness.system.ports import free_port, is_free
 from harness.system.processes import ending, spawn, stop, wait_until
@@ -62,7 +62,9 @@ def _failure(service: Service, status: int | None) -> TaskError:
     log = service.folder / "log"
     lines = log.read_text(errors="replace").splitlines()
     end = "\n".join([line for line in lines if _MONGODB_NOTE not in line][-8:])
-    advice = " If its data is damaged, `./just reset --data` deletes it." * service.keeps_data
+    advice = ""
+    if isinstance(service, Database):
+        advice = " If its data is damaged, `./just reset --data` deletes it."
     why = f"does not answer within {START:.0f} s"
     if status is not None:
         why = f"ended during startup: {ending(status)}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.errors import TaskError
-from harness.paths import RUN
+from harness.paths import ROOT, RUN
 from harness.services.places import make_separate, places
 from harness.system.files import write_whole
 from harness.toolchains.wheel import install_wheel
@@ -25,7 +25,6 @@ class Service(ABC):
     setting: ClassVar[str]  # The environment variable that holds its address
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
     user: str | None = None  # The user that it runs as; None for this process's
-    keeps_data: ClassVar[bool] = False  # Whether it has data that outlives it
 
     def __init__(self, folder: Path | None = None) -> None:
         """Take the folder of its lock, port and log, if it is not that of the tasks."""
@@ -34,7 +33,7 @@ class Service(ABC):
     @property
     def working_folder(self) -> Path:
         """The working directory that it runs in."""
-        return self.folder
+        return ROOT
 
     def install(self) -> None:
         """Install its program if it is missing."""
@@ -61,8 +60,6 @@ class Service(ABC):
 
 class Database(Service):
     """A service whose data and password outlive it. They are never deleted by themselves."""
-
-    keeps_data: ClassVar[bool] = True
 
     def __init__(self, folder: Path | None = None) -> None:
         """Choose the user, and folders that it can access."""

@@ -1,10 +1,8 @@
 """The slow upstream as a service."""
 
 import sys
-from pathlib import Path
 from typing import ClassVar
 
-from harness.paths import ROOT
 from harness.services.service import Service
 from harness.system.ports import answers
 
@@ -17,10 +15,6 @@ class Upstream(Service):
 
     def command(self, port: int) -> list[str]:
         return [sys.executable, "-m", "harness.slow_api", str(port)]
-
-    @property
-    def working_folder(self) -> Path:
-        return ROOT
 
     def url(self, port: int) -> str:
         return f"http://127.0.0.1:{port}/"

@@ -11,9 +11,8 @@ from harness.errors import UsageError
 # Ports below the ephemeral ones (ip_local_port_range starts at 32768)
 _LISTENERS = range(20_000, 32_000)
 
-# Random start, so that two processes rarely get the same port. ``random`` itself will not do:
-# Hypothesis seeds it with the same value in every process.
-_offsets = itertools.count(random.SystemRandom().randrange(len(_LISTENERS)))
+# Random start, so that two processes rarely get the same port
+_offsets = itertools.count(random.randrange(len(_LISTENERS)))
 
 _ATTEMPTS = 6
 

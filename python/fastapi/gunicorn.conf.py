@@ -5,3 +5,4 @@ worker_class = "uvicorn_worker.UvicornWorker"
 bind = f"[{settings.HOST}]:{settings.PORT}"  # brackets as IPv6 needs them
 workers = settings.WORKERS
 graceful_timeout = 10
+keepalive = 65

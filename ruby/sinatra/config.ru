@@ -1,4 +1,3 @@
 require_relative 'app/server'
 
-map('/files') { run Rack::Cascade.new([Rack::Files.new(Settings::FILES_DIR), Server], [404]) }
-run Server
+run Rack::Cascade.new([Rack::URLMap.new('/files' => Rack::Files.new(Settings::FILES_DIR)), Server], [404])

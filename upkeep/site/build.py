@@ -10,7 +10,7 @@ from markupsafe import Markup
 from bench.report.code import Code
 from bench.report.folder import PAGE, replacing, write_results
 from bench.report.overview import tables_of
-from bench.report.rendering import FOLDER, VIEW, head_of
+from bench.report.rendering import FOLDER, VIEW
 from bench.report.section import sections_of
 from conformance import pages
 from conformance.matrix.page import render
@@ -40,7 +40,6 @@ def write_site(folder: Path, repository: str | None = None) -> Path:
             "servers": servers,
             "lines": {name: count_lines(server) for name, server in servers.items()},
             "rows": rows(targets),
-            "head_of": head_of,
             "repository": repository,
         }
         files = {f"servers/{name}.html": _page(server, values) for name, server in servers.items()}

@@ -15,6 +15,10 @@ const count = makeValidator((value) => {
 const folder = makeValidator((value) => statSync(`${value}/`) && value); // refuses a file
 const mongodbUrl = makeValidator((value) => new MongoClient(value).options && value);
 const url = makeValidator((value) => new URL(value).href); // its error repeats no password
+const httpUrl = makeValidator((value) => {
+  if (/^https?:$/.test(new URL(value).protocol)) return value;
+  throw new Error('must be an HTTP URL');
+});
 
 export const env = cleanEnv(process.env, {
   HOST: host({ default: '127.0.0.1' }),
@@ -25,5 +29,5 @@ export const env = cleanEnv(process.env, {
   DATABASE_URL: url({ default: 'postgresql://refservers@127.0.0.1:5432/refservers' }),
   DATABASE_POOL_SIZE: count({ default: 10 }),
   FILES_DIR: folder(),
-  SLOW_API_URL: url(),
+  SLOW_API_URL: httpUrl(),
 });

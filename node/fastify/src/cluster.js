@@ -8,6 +8,7 @@ const log = pino();
 let started, stopping;
 
 function stop() {
+  if (stopping) return; // npm passes a terminal's Ctrl-C on, so that it comes twice
   stopping = true;
   for (const worker of Object.values(cluster.workers)) worker.process.kill();
 }

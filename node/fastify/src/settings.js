@@ -7,6 +7,7 @@ const string = (format, value) => ({ type: 'string', minLength: 1, format, defau
 const formats = {
   folder: (value) => existsSync(`${value}/`), // no file
   mongodb: /^mongodb(\+srv)?:\/\//,
+  http: (value) => URL.canParse(value) && /^https?:/.test(value),
   url: URL.canParse,
 };
 const properties = {
@@ -18,7 +19,7 @@ const properties = {
   DATABASE_URL: string('url', 'postgresql://refservers@127.0.0.1:5432/refservers'),
   DATABASE_POOL_SIZE: count(10),
   FILES_DIR: string('folder'),
-  SLOW_API_URL: string('url'),
+  SLOW_API_URL: string('http'),
 };
 const schema = { type: 'object', properties, required: Object.keys(properties) };
 

@@ -1,7 +1,7 @@
 from collections.abc import AsyncIterator
 
 import asyncpg
-from aiohttp import ClientSession, TCPConnector, web
+from aiohttp import ClientSession, DummyCookieJar, TCPConnector, web
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
@@ -27,8 +27,9 @@ async def connect(app: web.Application) -> AsyncIterator[None]:
     mongodb = AsyncMongoClient[dict[str, object]](url, maxPoolSize=size, timeoutMS=4000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
     postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
-    # limit=0: calls never queue
-    async with mongodb, postgresql, ClientSession(connector=TCPConnector(limit=0)) as upstream:
+    # Calls never queue, and no cookie of one client's call goes out with another's.
+    client = ClientSession(connector=TCPConnector(limit=0), cookie_jar=DummyCookieJar())
+    async with mongodb, postgresql, client as upstream:
         app[MONGODB] = mongodb.get_default_database("refservers")
         app[POSTGRESQL] = postgresql
         app[UPSTREAM] = upstream

@@ -30,7 +30,11 @@ APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2**20
 TIME_ZONE = "UTC"
 
-timeouts = {"connect_timeout": 3, "options": "-c statement_timeout=4000"}
+timeouts = {
+    "connect_timeout": 3,
+    "tcp_user_timeout": 4000,
+    "options": "-c statement_timeout=4000",
+}
 pool = {"min_size": 0, "max_size": DATABASE_POOL_SIZE, "timeout": 3, "reconnect_timeout": 3}
 DATABASES = {
     "default": {
@@ -51,7 +55,8 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {"faults": {"()": "django.utils.log.CallbackFilter", "callback": is_fault}},
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "loggers": {"django.request": {"filters": ["faults"]}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["faults"]}
+    },
     "root": {"handlers": ["console"], "level": "INFO"},
 }

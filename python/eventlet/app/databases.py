@@ -24,6 +24,7 @@ postgresql = db_pool.RawConnectionPool(
     max_size=settings.DATABASE_POOL_SIZE,
     connect_timeout=3,
     dsn=settings.DATABASE_URL,
+    tcp_user_timeout=4000,
     options="-c statement_timeout=4000",
     cursor_factory=RealDictCursor,
 )

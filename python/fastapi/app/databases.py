@@ -3,7 +3,7 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import asyncpg
-from aiohttp import ClientSession, TCPConnector
+from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 from fastapi import Depends, FastAPI, Request
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
@@ -27,7 +27,8 @@ async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     mongodb = AsyncMongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
     postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
-    async with mongodb, postgresql, ClientSession(connector=TCPConnector(limit=0)) as upstream:
+    client = ClientSession(connector=TCPConnector(limit=0), cookie_jar=DummyCookieJar())
+    async with mongodb, postgresql, client as upstream:
         yield {"mongodb": mongodb, "postgresql": postgresql, "upstream": upstream}
 
 

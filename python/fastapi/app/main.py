@@ -7,7 +7,11 @@ from app.problems import ERRORS, answer
 from app.settings import settings
 from app.views import router
 
-app = FastAPI(lifespan=lifespan, exception_handlers=dict.fromkeys(ERRORS, answer))
+app = FastAPI(
+    lifespan=lifespan,
+    exception_handlers=dict.fromkeys(ERRORS, answer),
+    redirect_slashes=False,
+)
 app.include_router(router, max_body_size=2**20)
 app.mount("/files", StaticFiles(directory=settings.FILES_DIR), name="files")
 
@@ -18,5 +22,6 @@ if __name__ == "__main__":
         port=settings.PORT,
         workers=settings.WORKERS,
         timeout_graceful_shutdown=10,
+        timeout_keep_alive=65,
         access_log=False,
     )

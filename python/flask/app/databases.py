@@ -18,7 +18,11 @@ AGENTS = """
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
 """
 
-TIMEOUTS: dict[str, Any] = {"connect_timeout": 3, "options": "-c statement_timeout=4000"}
+TIMEOUTS: dict[str, Any] = {
+    "connect_timeout": 3,
+    "tcp_user_timeout": 4000,
+    "options": "-c statement_timeout=4000",
+}
 
 
 def init_app(app: Flask) -> None:

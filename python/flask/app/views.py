@@ -65,7 +65,7 @@ def create_note() -> tuple[dict[str, Any], int, dict[str, str]]:
 @bp.get("/notes/<note_id>")
 def read_note(note_id: str) -> dict[str, Any]:
     if ObjectId.is_valid(note_id) and (note := mongodb().notes.find_one(ObjectId(note_id))):
-        return note | {"_id": note_id}
+        return note | {"_id": str(note["_id"])}
     abort(404)
 
 

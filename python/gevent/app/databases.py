@@ -17,7 +17,11 @@ AGENTS = """
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
 """
 
-TIMEOUTS: dict[str, Any] = {"connect_timeout": 3, "options": "-c statement_timeout=4000"}
+TIMEOUTS: dict[str, Any] = {
+    "connect_timeout": 3,
+    "tcp_user_timeout": 4000,
+    "options": "-c statement_timeout=4000",
+}
 
 mongodb = MongoClient[dict[str, object]](
     settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, timeoutMS=4000

@@ -7,7 +7,6 @@ import signal
 import socket
 
 import gevent
-from gevent.pool import Pool
 from gevent.pywsgi import WSGIServer
 
 from app.application import application
@@ -16,11 +15,11 @@ from app.settings import settings
 
 if __name__ == "__main__":
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    family = socket.AF_INET6 if ":" in settings.HOST else socket.AF_INET
-    listener = socket.create_server((settings.HOST, settings.PORT), family=family, backlog=256)
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
-    server = WSGIServer(listener, application, spawn=Pool(), log=None)
+    address = settings.HOST, settings.PORT
+    server = WSGIServer(address, application, backlog=256, spawn=10_000, log=None)
     for number in (signal.SIGTERM, signal.SIGINT):
         gevent.signal_handler(number, server.stop, 5)
     with postgresql, mongodb.client:
+        server.start()
+        server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections, too
         server.serve_forever(stop_timeout=5)

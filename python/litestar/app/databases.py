@@ -3,7 +3,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
-from aiohttp import ClientSession, TCPConnector
+from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 from litestar import Litestar
 from litestar.datastructures import State
 from pymongo import AsyncMongoClient
@@ -34,7 +34,8 @@ async def lifespan(app: Litestar) -> AsyncIterator[None]:
     mongodb = AsyncMongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
     postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
-    async with mongodb, postgresql, ClientSession(connector=TCPConnector(limit=0)) as upstream:
+    client = ClientSession(connector=TCPConnector(limit=0), cookie_jar=DummyCookieJar())
+    async with mongodb, postgresql, client as upstream:
         database = mongodb.get_default_database("refservers")
         app.state.update({"mongodb": database, "postgresql": postgresql, "upstream": upstream})
         yield

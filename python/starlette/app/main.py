@@ -31,5 +31,6 @@ if __name__ == "__main__":
         port=settings.PORT,
         workers=settings.WORKERS,
         timeout_graceful_shutdown=10,
+        timeout_keep_alive=65,
         access_log=False,
     )

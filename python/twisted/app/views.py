@@ -19,7 +19,13 @@ from app.databases import AGENTS, as_deferred, fetch, mongodb, postgresql
 from app.problems import problem
 from app.settings import settings
 
-BREAKS = (error.ConnectError, error.ConnectionClosed, client.ResponseFailed, ValueError)
+BREAKS = (
+    error.ConnectError,
+    error.ConnectionClosed,
+    error.DNSLookupError,
+    client.ResponseFailed,
+    ValueError,
+)
 
 app, nothing = Klein(), Klein()
 app.handle_errors(problem)

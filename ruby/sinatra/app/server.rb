@@ -44,7 +44,7 @@ class Server < Sinatra::Base
   end
 
   get '/notes/:id' do |id|
-    halt 404 unless BSON::ObjectId.legal?(id)
+    halt 404 unless id.valid_encoding? && BSON::ObjectId.legal?(id)
     document(MONGODB[:notes].find(_id: BSON::ObjectId(id)).first)
   end
 
@@ -81,7 +81,7 @@ class Server < Sinatra::Base
   end
 
   error(400..599, Sinatra::Error) { problem(response.status) }
-  error(JSON::ParserError) { problem(400) }
+  error(JSON::ParserError, Rack::QueryParser::ParamsTooDeepError) { problem(400) }
   error(*AWAY) { failure(503) }
   error(Upstream::Broken) { failure(502) }
   error(Upstream::Late) { failure(504) }

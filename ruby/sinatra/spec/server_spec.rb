@@ -97,8 +97,8 @@ RSpec.describe Server do
   end
 
   it 'answers 404 where nothing is' do
-    %w[/ /nothing /index/ /files/nothing /files/..%2Fconfig.ru /gridfs/nothing /gridfs/%ff /notes/1
-       /notes/ffffffffffffffffffffffff].each do |path|
+    %w[/ /nothing /index/ /files/nothing /files/index /files/..%2Fconfig.ru /gridfs/nothing /gridfs/%ff /notes/1
+       /notes/%ff /notes/ffffffffffffffffffffffff].each do |path|
       get path
       expect_problem(404, 'Not Found')
     end

@@ -94,6 +94,8 @@ class Files:
     # From a folder
 
     def file(self, request: Request, name: str) -> Response | None:
+        if fault("endpoint-as-file") and name == "index":
+            return whole({"Content-Type": "text/plain"}, b"Hello, World!")
         if "\0" in name or len(os.fsencode(name)) > 255:
             return None
         path = Path(os.path.normpath(self.folder / name))

@@ -91,6 +91,8 @@ class Notes:
         if note is None and fault("note-invented"):
             return {"_id": key, "title": "", "text": ""}
         if note is not None:
+            if fault("note-id-repeated"):
+                note["_id"] = id
             self.cache[id] = note
         return note
 

@@ -21,7 +21,8 @@ class Settings(configuration: Configuration) {
   }
 
   lazy val slowApiUrl: String = get("slow-api.url", "SLOW_API_URL", "an HTTP URL") { url =>
-    Some(url).filter(url => Seq("http", "https").contains(new URI(url).getScheme))
+    val uri = new URI(url)
+    Some(url).filter(_ => Seq("http", "https").contains(uri.getScheme) && uri.getAuthority != null)
   }
 
   private lazy val port = number("play.server.http.port", "PORT", most = 65535)

@@ -1,6 +1,7 @@
 package app
 
 import java.io.IOException
+import java.util.concurrent.TimeoutException
 
 import scala.concurrent.duration.*
 
@@ -35,8 +36,9 @@ object Main extends IOApp:
       .withRequestHeaderReceiveTimeout(10.seconds)
       .withIdleTimeout(75.seconds)
       .withShutdownTimeout(10.seconds)
-      .withOnWriteFailure { (request, _, error) =>
-        request.traverse_(Problem.log(_, error)).unlessA(error.isInstanceOf[IOException]) // the client left
+      .withOnWriteFailure {
+        case (_, _, _: IOException | _: TimeoutException) => IO.unit // the client left, or does not read
+        case (request, _, error)                          => request.traverse_(Problem.log(_, error))
       }
       .build
   }

@@ -21,8 +21,8 @@ import org.http4s.server.staticcontent.{FileService, fileService}
 import org.typelevel.ci.*
 
 final case class NewNote(
-    title: String :| Match["\\P{Cs}{1,200}"],
-    text: String :| Match["\\P{Cs}{0,10000}"]
+    title: String :| Match["\\P{Cs}{1,200}+"],
+    text: String :| Match["\\P{Cs}{0,10000}+"]
 ) derives Decoder
 
 final case class Note(_id: String, title: String, text: String) derives Encoder

@@ -58,7 +58,9 @@ object Settings:
     decoder("a folder")(name => Some(Path.of(name)).filter(Files.isDirectory(_)))
 
   private given ConfigDecoder[String, Uri] =
-    decoder("an HTTP URL")(Uri.fromString(_).toOption.filter(_.scheme.exists(Set(Uri.Scheme.http, Uri.Scheme.https))))
+    decoder("an HTTP URL")(Uri.fromString(_).toOption.filter { url =>
+      url.host.nonEmpty && url.scheme.exists(Set(Uri.Scheme.http, Uri.Scheme.https))
+    })
 
   // JDBC takes no user before the host
   private val PostgresqlUrl = "postgres(?:ql)?://(?:([^:@/]*)(?::([^@/]*))?@)?(.+)".r

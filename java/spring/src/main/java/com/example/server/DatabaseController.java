@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.bson.Document;
-import org.hibernate.validator.constraints.CodePointLength;
 import org.springframework.core.io.InputStreamResource;
 import org.springframework.core.io.Resource;
 import org.springframework.data.domain.Sort;
@@ -37,8 +36,8 @@ import org.springframework.web.server.ResponseStatusException;
 class DatabaseController {
 
   record NewNote(
-      @NotNull @CodePointLength(min = 1, max = 200) String title,
-      @NotNull @CodePointLength(max = 10_000) String text) {}
+      @NotNull @Pattern(regexp = "\\P{Cs}{1,200}+") String title,
+      @NotNull @Pattern(regexp = "\\P{Cs}{0,10000}+") String text) {}
 
   record Note(@JsonProperty("_id") String id, String title, String text) {}
 

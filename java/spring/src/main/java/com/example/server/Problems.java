@@ -20,7 +20,7 @@ import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.RestControllerAdvice;
 import org.springframework.web.reactive.function.client.WebClientException;
 
-/** Answers what Spring MVC does not, and logs the cause of each 5xx. */
+/** Answers what Spring MVC does not, and logs the cause of each of its 5xx. */
 @RestControllerAdvice
 class Problems {
 

@@ -151,6 +151,7 @@ class ServerTest {
         "[]",
         "{\"title\":\"a\"}",
         "{\"title\":\"\",\"text\":\"\"}",
+        "{\"title\":\"\\ud800\",\"text\":\"\"}",
         "{\"title\":1,\"text\":\"\"}",
         "{\"title\":\"a\",\"text\":null}",
         "{\"title\":\"a\",\"text\":\"\"} {}",
