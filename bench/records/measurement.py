@@ -53,7 +53,7 @@ class Step(BaseModel, extra="forbid"):
     rate: float  # Requests per second that were scheduled
     seconds: float
     requests: int  # Good responses in time
-    achieved: float  # `requests` per second
+    achieved: float  # `requests` per second, with those while connections are opened
     p99: float | None  # Milliseconds; None if it falls on a failed request
     failed: float  # The share of requests that failed
     held: bool  # Whether the server kept the limits
