@@ -24,9 +24,7 @@ class Table:
     def servers(self) -> dict[str, ServerInfo]:
         """All servers, by the median of their shares of the best."""
         found = {
-            target: info
-            for section in self.columns
-            for target, info in section.run.servers.items()
+            target: info for section in self.columns for target, info in section.run.servers.items()
         }
         return dict(sorted(found.items(), key=lambda item: (-self._typical(item[0]), item[0])))
 

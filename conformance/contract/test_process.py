@@ -96,6 +96,17 @@ def test_stopping(controlled: Controlled, number: signal.Signals) -> None:
         assert not accepts(server.host, server.port), "the port is still taken"
 
 
+@serves("mongo", "agents")
+@catches("stops-never")
+def test_stopping_while_databases_are_silent(controlled: Controlled) -> None:
+    """It ends in time although no driver gets an answer on its open connections."""
+    with controlled.another() as server:
+        for target in ("/mongo", "/agents"):
+            right(server.ask(target))
+        with server.mongodb.in_state("hanging"), server.postgresql.in_state("hanging"):
+            server.stop(signal.SIGTERM, LATEST)
+
+
 @catches("workers-ignored", "workers-claimed-none")
 @catches("workers-unsupervised", "supervision-claimed-none")
 def test_workers(controlled: Controlled) -> None:

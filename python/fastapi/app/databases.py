@@ -24,7 +24,9 @@ AGENTS = """
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
-    mongodb = AsyncMongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
+    mongodb = AsyncMongoClient[dict[str, Any]](
+        url, maxPoolSize=size, timeoutMS=4000, serverSelectionTimeoutMS=3000, socketTimeoutMS=3000
+    )
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
     postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)
     client = ClientSession(connector=TCPConnector(limit=0), cookie_jar=DummyCookieJar())

@@ -27,7 +27,9 @@ TIMEOUTS: dict[str, Any] = {
 
 def init_app(app: Flask) -> None:
     url, size = app.config["MONGODB_URL"], app.config["MONGODB_POOL_SIZE"]
-    client = MongoClient[dict[str, Any]](url, maxPoolSize=size, timeoutMS=4000)
+    client = MongoClient[dict[str, Any]](
+        url, maxPoolSize=size, timeoutMS=4000, serverSelectionTimeoutMS=3000, socketTimeoutMS=3000
+    )
     pool = ConnectionPool(
         app.config["DATABASE_URL"],
         kwargs={"autocommit": True, "row_factory": dict_row, **TIMEOUTS},

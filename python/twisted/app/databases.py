@@ -20,7 +20,11 @@ AGENTS = """
 """
 
 mongodb = AsyncMongoClient[dict[str, Any]](
-    settings.MONGODB_URL, maxPoolSize=settings.MONGODB_POOL_SIZE, timeoutMS=4000
+    settings.MONGODB_URL,
+    maxPoolSize=settings.MONGODB_POOL_SIZE,
+    timeoutMS=4000,
+    serverSelectionTimeoutMS=3000,
+    socketTimeoutMS=3000,
 ).get_default_database("refservers")
 postgresql = asyncpg.create_pool(
     settings.DATABASE_URL, min_size=0, max_size=settings.DATABASE_POOL_SIZE, command_timeout=3
