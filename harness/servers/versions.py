@@ -4,13 +4,13 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from harness.servers.catalog import Server
 from harness.servers.manifest import Tool
-from harness.system.programs import run_program, version_of
+from harness.system.programs import parse_version, run_program, version_of
 
 _RUNTIMES = {
     "python": ("python3", "--version"),
@@ -26,17 +26,29 @@ Reader = Callable[[Path], dict[str, str]]  # Reads versions from the files of a 
 
 
 def runtime(server: Server) -> dict[str, str]:
-    """The versions of the server's runtime, such as Python's, or of the tools of its manifest."""
-    if server.manifest.language in _RUNTIMES:
-        program, *arguments = _RUNTIMES[server.manifest.language]
-        own = server.folder / ".venv" / "bin" / program
-        command = [str(own) if own.exists() else program, *arguments]
-        commands = {program.removesuffix("3"): command}
-    else:
+    """The version of the server's runtime, such as Python's."""
+    if server.manifest.language not in _RUNTIMES:
         tools = [need for need in server.manifest.needs if isinstance(need, Tool)]
-        commands = {tool.name: tool.check for tool in tools}
-    found = {name: version_of(*command) for name, command in commands.items()}
-    return {name: ".".join(map(str, version)) for name, version in found.items() if version}
+        found = {tool.name: parse_version(run_program(tool.check)[1]) for tool in tools}
+        return {name: ".".join(map(str, version)) for name, version in found.items() if version}
+    program, *arguments = _RUNTIMES[server.manifest.language]
+    own = server.folder / ".venv" / "bin" / program
+    try:
+        version = _version(str(own) if own.exists() else program, *arguments)
+    except LookupError:
+        return {}
+    return {program.removesuffix("3"): version}
+
+
+@cache
+def _version(program: str, *arguments: str) -> str:
+    """The version that a program prints.
+
+    Raises :class:`LookupError` if it is missing, in which case it is looked for again.
+    """
+    if version := version_of(program, *arguments):
+        return ".".join(map(str, version))
+    raise LookupError(program)
 
 
 def packages(server: Server) -> dict[str, str]:
