@@ -1,4 +1,3 @@
-import orjson
 from pydantic import ValidationError
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, ServiceUnavailable
 from werkzeug.routing import Map, Rule
@@ -25,13 +24,9 @@ URLS = Map(
 )
 
 
-class JSONRequest(Request):
-    json_module = orjson
-    max_content_length = 2**20
-
-
-@JSONRequest.application
+@Request.application
 def application(request: Request) -> Response:
+    request.max_content_length = 2**20
     try:
         view, arguments = URLS.bind_to_environ(request.environ).match()
         response: Response = view(request, **arguments)

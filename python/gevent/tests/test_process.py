@@ -31,7 +31,7 @@ class Server(NamedTuple):
     ) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
-            connection.request(method, target, body, {"Content-Type": "application/json"})
+            connection.request(method, target, body)
             response = connection.getresponse()
             return response.status, response.read()
         finally:
