@@ -54,7 +54,7 @@ def subject(pytestconfig: pytest.Config) -> Iterator[Subject]:
         yield subject
         if (status := subject.process.poll()) is not None:
             why = f"{target.name} ended unexpectedly during the tests: {ending(status)}"
-            emit(event="error", message=why)
+            emit(event="error", message=f"{why}\n{subject.written()[-1000:]}".rstrip())
 
 
 @pytest.fixture(scope="session")

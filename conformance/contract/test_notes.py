@@ -89,7 +89,7 @@ def test_a_stored_note(controlled: Controlled, notes: Collection[Any], text: str
 @control
 @catches("note-id-repeated")
 def test_an_id_in_upper_case(controlled: Controlled, notes: Collection[Any]) -> None:
-    """It is the note's, or unknown; the note has its own."""
+    """It finds the note with its own id, or nothing."""
     mark = new_mark()
     with controlled.connect() as connection:
         created = connection.request(post(note(mark, "")))

@@ -97,7 +97,7 @@ def test_stopping(controlled: Controlled, number: signal.Signals) -> None:
 
 
 @serves("mongo", "agents")
-@catches("stops-never")
+@catches("stops-after-mongodb")
 def test_stopping_while_databases_are_silent(controlled: Controlled) -> None:
     """It ends in time although no driver gets an answer on its open connections."""
     with controlled.another() as server:

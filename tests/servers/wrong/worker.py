@@ -40,6 +40,8 @@ class Worker:
         serving.close()
         if connections:
             await asyncio.wait(connections, timeout=10)
+        if fault("stops-after-mongodb"):
+            await self.server.databases.database.client.close()
 
     async def connection(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stopping: asyncio.Event
