@@ -181,6 +181,23 @@ func TestWhatItNeedsIsSilent(t *testing.T) {
 	}
 }
 
+func TestAClientThatStopsSendingGetsNoResponse(t *testing.T) {
+	t.Parallel()
+	p := launch(t)
+	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	head := "POST /notes HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+	if _, err := io.WriteString(connection, head+"{"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(connection); err != nil || len(got) > 0 {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 func TestAMissingChunk(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

@@ -258,6 +258,10 @@ class ViewsTest(TestCase):
             self.assertEqual(len(entries), 1, entries)
             self.assertTrue(entries[0].startswith("b'/slow_api': "), entries)
 
+    async def test_slow_api_has_no_address(self) -> None:
+        self.patch(settings, "SLOW_API_URL", "http://nothing.invalid/")
+        await self.assert_problem(await self.get("/slow_api?calls=1&ms=0"), 502, "Bad Gateway")
+
     async def test_slow_api_has_a_mistake(self) -> None:
         self.patch(views, "call", None)
         response = await self.get("/slow_api?calls=2")
