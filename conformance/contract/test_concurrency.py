@@ -15,11 +15,12 @@ from conformance.subject import Controlled, Subject
 @pytest.mark.parametrize(("query", "ms"), [("", 1000), ("?ms=300", 300)])
 @catches("sleeps-not", "sleeps-short")
 def test_sleeps(subject: Subject, query: str, ms: int) -> None:
+    """Timers of libuv count whole milliseconds from one already begun, so 1 ms may be missing."""
     start = time.monotonic()
     response = subject.ask(f"/sleep{query}")
     took = (time.monotonic() - start) * 1000
     right(response)
-    holds("time", f"at least {ms} ms", ms <= took, f"{took:.1f} ms", response)
+    holds("time", f"at least {ms - 1} ms", ms - 1 <= took, f"{took:.1f} ms", response)
 
 
 @control
