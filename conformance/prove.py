@@ -27,7 +27,7 @@ _BUILDS = 2
 
 _HEAVY = 10  # Seconds of warm-up in a manifest, from which on a server is spread among the others
 
-_AGAIN = 3  # Times: some stacks answer, or close the connection, whichever process is first
+AGAIN = 3  # Times: some stacks answer, or close the connection, whichever process is first
 
 _SILENCE = 30.0  # seconds between a deployment's lines of progress without a terminal
 
@@ -97,7 +97,7 @@ class Proof:
         """Compare the answers with the server's record; ask again where they differ."""
         verdict = examination.verdict
         verdict.compare(target)
-        for _ in range(_AGAIN if self.recording or not verdict.unrecorded else 0):
+        for _ in range(AGAIN if self.recording or not verdict.unrecorded else 0):
             if not verdict.doubtful:
                 break
             say(f"asking {verdict.target} again: {listed(verdict.doubtful)}")

@@ -26,10 +26,10 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
             if length := re.search(rb"content-length: (\d+)", head, re.I):
                 sent = await reader.readexactly(int(length[1]))
                 path += b"-json" if sent == b'{"title": 7}' else b""
-            is_thousandth = next(_requests) % 1000 == 0
-            if path == b"/sometimes" and is_thousandth:
+            count = next(_requests)
+            if path == b"/sometimes" and count % 100 == 0:
                 break
-            if path == b"/never" or (path == b"/rarely" and is_thousandth):
+            if path == b"/never" or (path == b"/rarely" and count % 1000 == 0):
                 await reader.read()
                 break
             if path == b"/late" or (path == b"/late-once" and not before):

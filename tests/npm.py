@@ -7,6 +7,7 @@ from harness.paths import RUN
 from harness.system.locks import locked
 from harness.system.programs import search_path
 from harness.toolchains.install import require
+from tests.attempts import attempts
 from tests.programs import execute
 
 
@@ -17,6 +18,7 @@ def run(
     return execute(*command, cwd=cwd, env={"PATH": search_path(), **(env or {})})
 
 
+@attempts(2)  # a registry may fail
 def install(folder: Path) -> None:
     """Install what the folder's ``package-lock.json`` names, once."""
     require(["node"])

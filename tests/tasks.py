@@ -2,10 +2,13 @@
 
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
 
 import pytest
 from click import Command
@@ -72,6 +75,20 @@ def started(
             if running.process.poll() is None:
                 running.signal(signal.SIGINT)
                 running.process.wait(30)
+
+
+def fetch(url: str) -> bytes:
+    """The body of a new server's response, which is a 503 while its drivers are connecting."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            with urlopen(url, timeout=60) as response:
+                return bytes(response.read())
+        except URLError as error:
+            connecting = isinstance(error, HTTPError) and error.code == 503
+            if not connecting or time.monotonic() > deadline:
+                raise AssertionError(f"{url}: {error}") from error
+        time.sleep(0.1)
 
 
 def selected(request: pytest.FixtureRequest) -> list[Server]:

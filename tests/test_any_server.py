@@ -152,7 +152,7 @@ def test_a_hidden_request_is_told_from_what_follows_it(catch_all: bool) -> None:
     upload = Upload("/take", CONTENT, "application/json")
     with serving(catch_all=catch_all) as (url, seen):
         server = Stranger.at(url, upload.path)
-        lab = Lab(server, patience=0.5, page=met(server, upload))
+        lab = Lab(server, patience=2, page=met(server, upload))
         answers = {
             id: ask(lab, INQUIRIES[id]).answer
             for id in ("length-with-sign", "zero-and-length", "length-and-chunked", "pipelining")
@@ -181,7 +181,7 @@ def test_a_body_that_is_refused_after_the_response() -> None:
     upload = Upload("/take", CONTENT)
     with served(Early) as url:
         server = Stranger.at(f"{url}/hello", upload.path)
-        lab = Lab(server, patience=0.5, page=met(server, upload))
+        lab = Lab(server, patience=2, page=met(server, upload))
         seen = ask(lab, INQUIRIES["forbidden-trailer"])
     assert seen.answer == "refused"
 
@@ -204,7 +204,7 @@ def test_ctrl_c_prints_the_answers_so_far(tmp_path: Path) -> None:
     with serving(catch_all=False) as (url, seen), (tmp_path / "out").open("w+") as output:
         command = [sys.executable, "-m", "conformance.matrix", url, "--json"]
         with subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.PIPE) as task:
-            wait_until(lambda: ("HEAD", "/hello", b"") in seen, timeout=20)
+            assert wait_until(lambda: ("HEAD", "/hello", b"") in seen, timeout=60)
             time.sleep(0.5)
             interrupted = time.monotonic()
             task.send_signal(signal.SIGINT)
@@ -213,7 +213,7 @@ def test_ctrl_c_prints_the_answers_so_far(tmp_path: Path) -> None:
         output.seek(0)
         document = json.loads(output.read())
     assert task.returncode == 130
-    assert took < 3, "it waits for the response to HEAD"
+    assert took < 4, "it waits for the response to HEAD"
     assert b"interrupted: these are the answers so far" in errors
     assert len(document["answers"]) > 10
     assert "head-of-endpoint" not in {one["id"] for one in document["answers"]}

@@ -90,14 +90,17 @@ def test_a_wrong_byte_is_not_measured(
         ("", "/mongo", [5, 30], ""),
         ("wrong-under-load", "/index", [5, 40], "expected  b'Hello, World!'"),
         ("rarely-short-under-load", "/index", [40], "bytes"),
-        ("cached-article", "/mongo", [5], "mongodb counted"),
-        ("cached-agents", "/agents", [5], "postgresql counted"),
         ("", "/notes", [5], ""),
         ("note-altered", "/notes", [5], "expected"),
         ("note-without-location", "/notes", [5], "expected  /notes/ID"),
-        # MongoDB counts what other tests store, too.
-        pytest.param(
-            *("note-not-stored", "/notes", [5], "mongodb counted"), marks=pytest.mark.alone
+        # The databases count what other tests do, too.
+        *(
+            pytest.param(fault, path, [5], f"{database} counted", marks=pytest.mark.alone)
+            for fault, path, database in (
+                ("cached-article", "/mongo", "mongodb"),
+                ("cached-agents", "/agents", "postgresql"),
+                ("note-not-stored", "/notes", "mongodb"),
+            )
         ),
     ],
 )
@@ -292,6 +295,7 @@ def id_of(output: str) -> str:
     return str(id)
 
 
+@pytest.mark.alone
 def test_a_quick_bench_of_two_servers(tmp_path: Path, browse: Browse) -> None:
     servers = ("express/express", "aiohttp/aiohttp")
     arguments = ("mongo-small", "--quick", "--case", "WORKERS=1", *servers)
@@ -309,7 +313,7 @@ def test_a_quick_bench_of_two_servers(tmp_path: Path, browse: Browse) -> None:
         assert one.errors.total == 0
     observer = sum(one.cpu.observer for one in made.measurements)
     seconds = sum(one.seconds for one in made.measurements)
-    assert observer < 0.03 * seconds, "measuring costs too much"
+    assert observer < 0.05 * seconds, "measuring costs too much"
     same = CliRunner().invoke(compare, [made.id, made.id])
     assert same.exit_code == 0, same.output
     shown = write_report([made], tmp_path / "report")

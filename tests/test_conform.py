@@ -72,7 +72,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
     started = the_wrong_server(folder / "started", *command)
     with served(Hello) as hello, ThreadPoolExecutor(4) as pool:
         yield {
-            name: pool.submit(run, "conform", *words)
+            name: pool.submit(run, "conform", *words, timeout=500)
             for name, words in {
                 "hello": (hello,),
                 "started": (str(started),),

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 
@@ -28,7 +26,7 @@ from harness.system.processes import spawn, stop, wait_until
 from harness.system.programs import environment
 from harness.toolchains.install import require
 from tests.databases import with_mongodb_of_its_own
-from tests.tasks import run, selected, sh
+from tests.tasks import fetch, run, selected, sh
 from tests.test_new import SOURCED, files
 
 pytestmark = pytest.mark.timeout(1200)
@@ -95,14 +93,6 @@ class Copy:
             assert wait_until(lambda: not accepts("127.0.0.1", port), timeout=60), commands
         finally:
             stop(process)
-
-
-def fetch(url: str) -> bytes:
-    try:
-        with urlopen(url, timeout=60) as response:
-            return bytes(response.read())
-    except URLError as error:
-        raise AssertionError(f"{url}: {error}") from error
 
 
 def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:

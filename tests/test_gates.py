@@ -1,10 +1,9 @@
 """What a measurement is doubted for, and how long a server is warmed up."""
 
-import subprocess
-import sys
-import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -21,6 +20,7 @@ from bench.records.histogram import Histogram
 from bench.records.measurement import Checked, Clients, Cpu, Errors, Pressure, Sources, Warmup
 from bench.records.warning import GATES, SPOILING, Warning
 from bench.workloads.workload import load_workload
+from harness.system.processes import wait_until
 from tests import runs
 
 pytestmark = pytest.mark.quick
@@ -199,17 +199,21 @@ def test_the_warm_up_goes_on_until_the_rate_is_level(
     assert (warmup.until_level is None) == (seconds == 60)
 
 
-@pytest.mark.parametrize(("busy", "least", "most"), [(1.5, 1.5, 4), (60, 3, 4)])
+@pytest.mark.parametrize(("busy", "rests"), [(1.5, 1.75), (60, 3)])
 def test_a_server_comes_to_rest_before_it_is_measured(
-    busy: float, least: float, most: float
+    busy: float, rests: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work = f"import time\nwhile time.process_time() < {busy}: pass\ntime.sleep(60)"
-    with subprocess.Popen([sys.executable, "-c", work]) as server:
-        began = time.monotonic()
-        come_to_rest(Tree(psutil.Process(server.pid)), longest=3)
-        took = time.monotonic() - began
-        server.kill()
-    assert least <= took < most
+    now = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    clock = SimpleNamespace(monotonic=lambda: now, sleep=sleep)
+    monkeypatch.setattr("bench.measuring.warmup.time", clock)
+    server: Any = SimpleNamespace(cpu=lambda: min(now, busy))
+    come_to_rest(server, longest=3)
+    assert now == rests
 
 
 def test_the_whole_machine_is_metered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -234,14 +238,10 @@ def test_the_whole_machine_is_metered(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 def test_what_happens_after_a_load_is_not_metered() -> None:
     """The load generator may go on when its time is over."""
-    spin = "import time\nwhile time.process_time() < 5: pass"
-    with subprocess.Popen([sys.executable, "-c", spin]) as busy:
-        meter = Meter(Tree(psutil.Process(busy.pid)), Tree(), Tree(), Tree(), 0.4)
-        time.sleep(1.5)
-        usage = meter.usage(loaded(cpu=0.0))
-        busy.kill()
-    assert usage.cpu.server is not None
-    assert 0 < usage.cpu.server < 0.8
+    server: Any = Mock(roots=("busy",), cpu=Mock(side_effect=[1.0, 3.0, 9.0]))
+    meter = Meter(server, Tree(), Tree(), Tree(), 0.01)
+    assert wait_until(lambda: server.cpu.call_count == 2, timeout=30)
+    assert meter.usage(loaded(cpu=0.0)).cpu.server == 2
 
 
 def test_connections_that_no_server_accepted(tmp_path: Path) -> None:

@@ -34,8 +34,9 @@ from harness.system.scratch import scratch
 from harness.toolchains.install import require
 from harness.toolchains.known import TOOLCHAINS
 from harness.toolchains.wheel import install_wheel
+from tests.attempts import attempts
 from tests.programs import execute
-from tests.tasks import selected
+from tests.tasks import fetch, selected
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -84,6 +85,7 @@ class Buildah:
     def __call__(self, *words: str) -> str:
         return run(*self.command(*words))
 
+    @attempts(2)  # a registry may fail
     def build(self, name: str, folder: Path, *options: str) -> None:
         self("bud", *shared(CONFIGURATION, ":ro"), *options, "--tag", name, str(folder))
 
@@ -131,6 +133,7 @@ def buildah() -> Iterator[Buildah]:
         yield buildah
 
 
+@attempts(2)  # a registry may fail
 def debian(archive: Path) -> None:
     """Write this machine's Debian, with Python, Node.js, Go, Java and its certificates."""
     for one in (TOOLCHAINS["node"], TOOLCHAINS["go"]):
@@ -218,16 +221,18 @@ def holds_no_more_than_it_needs(root: Path, workdir: str, server: Server) -> Non
 
 
 def listens(process: psutil.Process, port: int) -> bool:
-    return any(one.laddr.port == port for one in process.net_connections("tcp"))
+    try:
+        return any(one.laddr.port == port for one in process.net_connections("tcp"))
+    except psutil.NoSuchProcess:
+        return False
 
 
 def serves(url: str, mongodb_url: str) -> None:
     for target in ("/index", "/mongo", "/agents"):
-        with urlopen(url + target, timeout=10) as answer:
-            assert answer.read() == spec.expected(target).body
+        assert fetch(url + target) == spec.expected(target).body
     body = json.dumps({"title": "From an image", "text": ""}).encode()
     headers = {"Content-Type": "application/json"}
-    with urlopen(Request(f"{url}/notes", body, headers), timeout=10) as answer:
+    with urlopen(Request(f"{url}/notes", body, headers), timeout=30) as answer:
         note: dict[str, Any] = json.load(answer)
     with MongoClient[dict[str, Any]](mongodb_url) as client:
         notes = client.get_default_database()["notes"]

@@ -11,6 +11,7 @@ from bench.generators.interface import LoadResult, LoadSpec
 from bench.measuring.responses import WrongAnswer, body_sizes, require_bodies
 from bench.records.histogram import Histogram
 from bench.records.measurement import Clients, Errors
+from tests.attempts import attempts
 from tests.loads import load_spec
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(180)]
@@ -33,6 +34,7 @@ def put(folder: Path, port: int, *paths: str, **changes: Any) -> LoadResult:
     ],
     ids=["closed", "counted", "connection rate", "constant rate"],
 )
+@attempts(3)
 def test_one_request_in_a_thousand_is_never_answered(
     tmp_path: Path, port: int, changes: dict[str, Any], kinds: set[str]
 ) -> None:
@@ -56,6 +58,7 @@ def test_one_request_in_a_thousand_is_never_answered(
         ("/sometimes", {"read"}),
     ],
 )
+@attempts(3)
 def test_failures_by_kind_in_the_closed_model(
     tmp_path: Path, port: int, path: str, errors: set[str]
 ) -> None:
@@ -71,6 +74,7 @@ def test_failures_by_kind_in_the_closed_model(
         assert lost.values == {"count": 10, "clients": 10}
 
 
+@attempts(3)
 def test_a_closed_load_without_failures(tmp_path: Path, port: int) -> None:
     result = put(tmp_path, port, "/", duration=2.0)
     assert result.errors == Errors()
@@ -95,6 +99,7 @@ def test_clients_that_get_no_answer_are_counted(tmp_path: Path, port: int) -> No
     assert (result.requests, result.errors.total) == (0, 0)
 
 
+@attempts(3)
 def test_a_server_that_closes_each_connection_or_is_not_there(tmp_path: Path, port: int) -> None:
     """After its end, h2load may open yet another connection: then it has to be stopped.
 
@@ -142,6 +147,7 @@ def test_bytes_show_wrong_bodies(
 
 
 @pytest.mark.parametrize("model", ["closed", "constant rate"])
+@attempts(3)
 def test_another_status_can_be_the_good_one(tmp_path: Path, port: int, model: str) -> None:
     """Of requests with a body; the server answers the others with 500, and with 422 those."""
     refused = {"model": model, "statuses": (400, 422), "duration": 1.0}
@@ -152,6 +158,7 @@ def test_another_status_can_be_the_good_one(tmp_path: Path, port: int, model: st
 
 
 @pytest.mark.parametrize("model", ["closed", "constant rate"])
+@attempts(3)
 def test_a_status_without_a_reason_phrase(tmp_path: Path, port: int, model: str) -> None:
     result = put(tmp_path, port, "/unnamed", model=model, duration=1.0)
     assert (result.errors, result.requests > 9) == (Errors(), True)
@@ -261,8 +268,8 @@ def test_the_steps_of_a_capacity_show_failures(
 ) -> None:
     """The server never answers some requests."""
     monkeypatch.setattr(capacity, "MOST_RATES", 1)
-    monkeypatch.setattr(capacity, "_START", 0.1)  # the server shares the test's CPU
-    result = put(tmp_path, port, "/rarely", model="capacity", level=100, duration=1.5, timeout=0.5)
+    paths = ["/", "/", "/", "/never"]
+    result = put(tmp_path, port, *paths, model="capacity", level=100, duration=1.5, timeout=0.5)
     assert all(step.failed > 0 for step in result.steps)
     assert result.errors.unfinished > 0
 

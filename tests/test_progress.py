@@ -24,7 +24,7 @@ progress.SILENCE = 0.2
 
 def test_long():
     print("captured")
-    time.sleep(0.5)
+    time.sleep(3)
 
 def test_task(aloud):
     with aloud():

@@ -3,7 +3,6 @@
 import json
 import signal
 import socket
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 import spec
 from harness.system.ports import accepts, free_port
 from tests.interrupted import task
-from tests.tasks import call, run
+from tests.tasks import call, fetch, run
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -43,8 +42,7 @@ def test_serve_and_stop(tmp_path: Path) -> None:
             assert f"curl -i 'http://127.0.0.1:{port}{endpoint.example}'" in running.output
         assert f"'http://127.0.0.1:{port}/notes'" in running.output
         for path in ("/index", "/json", "/mongo?doc=big", "/agents", "/gridfs/photo.jpg"):
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as response:
-                assert response.status == 200
+            fetch(f"http://127.0.0.1:{port}{path}")
         running.signal(signal.SIGINT)
         running.require_gone()
         assert running.process.returncode == 130

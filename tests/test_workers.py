@@ -66,7 +66,7 @@ def test_each_load_is_divided(tmp_path: Path, port: int, two: Workers) -> None:
 
     result = put("/", "/wrong", level=50.0, duration=2.0)
     assert (result.requests, result.errors) == (50, Errors(status=50))
-    assert sum(result.windows) == pytest.approx(50, abs=5)
+    assert sum(result.windows) == pytest.approx(50, abs=15)
     assert result.lag is not None
     assert 0 < result.cpu == result.workers_cpu
     counted = put("/", model="closed", level=3.0, requests=501, duration=None)

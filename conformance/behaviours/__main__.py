@@ -35,8 +35,13 @@ def main(name: str, only: str | None) -> None:
         observe_running(Lab(server), inquiries, _report)
         return
     target = find_target(name)
-    parts = frozenset(target.server.manifest.parts or Subject.parts)
-    inquiries = [one for one in inquiries if parts.issuperset(one.parts)]
+    manifest = target.server.manifest
+    parts = frozenset(manifest.parts or Subject.parts)
+    inquiries = [
+        one
+        for one in inquiries
+        if parts.issuperset(one.parts) and questions()[one.id].group not in manifest.unasked
+    ]
     emit(event="asking", count=len(inquiries))
     try:
         with scratch("behaviours") as folder, backing_services() as backing:

@@ -74,7 +74,7 @@ CONTRACT = Page(
     spec.expected("/index").body,
     "/json",
     spec.expected("/json").body,
-    upload=Upload("/notes", CONTENT),
+    upload=Upload("/notes", CONTENT, "application/json"),
 )
 
 

@@ -26,6 +26,12 @@ def test_no_access_log(controlled: Controlled) -> None:
     assert not lines, f"expected no line for a request, got {lines[0]!r}"
 
 
+def _logged(server: Controlled, start: int) -> str:
+    """What is logged of a request, which may come after its response."""
+    wait_until(lambda: server.log.stat().st_size > start, timeout=5)
+    return server.written(start)
+
+
 @serves("agents", "slow_api")
 @pytest.mark.parametrize(
     ("target", "status"), [("/agents", 500), (f"/slow_api?calls={CALLS}&ms=0", 502)]
@@ -35,7 +41,7 @@ def test_the_cause_of_an_error(lacking: Controlled, target: str, status: int) ->
     """The tables do not exist; the upstream refuses connections, which is logged once."""
     start = lacking.log.stat().st_size
     problem(lacking.ask(target), status)
-    written = lacking.written(start).strip()
+    written = _logged(lacking, start).strip()
     assert written, f"{target}: nothing is logged of a {status}"
     lines = len(written.splitlines())
     once = status == 500 or lines < 2 * CALLS
@@ -50,7 +56,7 @@ def test_a_client_adds_no_line(controlled: Controlled) -> None:
     start = controlled.log.stat().st_size
     with controlled.mongodb.in_state("refusing"):
         problem(controlled.ask(f"/gridfs/a%0A{forged.replace(' ', '%20')}%0D%1B%5B2J"), 503)
-        written = controlled.written(start)
+        written = _logged(controlled, start)
     wait_until(lambda: controlled.ask("/mongo").status == 200, timeout=10)
     assert written.strip(), "nothing is logged of a 503"
     lines = [line for line in written.splitlines() if line.startswith(forged)]

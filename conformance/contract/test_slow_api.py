@@ -20,11 +20,14 @@ def _request(query: str, request_id: str) -> Request:
 @pytest.mark.parametrize(("query", "calls"), [("", 10), ("?calls=50&ms=3000", 50)])
 @catches("fan-out-sequential", "fan-out-narrow", "fan-out-twice", "request-id-dropped")
 def test_calls_are_in_flight_together(controlled: Controlled, query: str, calls: int) -> None:
-    request_id = uuid.uuid4().hex
-    response = controlled.ask(_request(query, request_id), timeout=30)
-    right(response)
-    stats = controlled.upstream_calls(request_id)
-    same("calls with the request's X-Request-Id", calls, stats["calls"], response)
+    for _ in range(3):  # the machine may pause while some calls are already being answered
+        request_id = uuid.uuid4().hex
+        response = controlled.ask(_request(query, request_id), timeout=30)
+        right(response)
+        stats = controlled.upstream_calls(request_id)
+        same("calls with the request's X-Request-Id", calls, stats["calls"], response)
+        if stats["most_in_flight"] == calls:
+            return
     same("calls in flight at once", calls, stats["most_in_flight"], response)
 
 

@@ -105,10 +105,10 @@ func TestSIGTERMLetsARequestEnd(t *testing.T) {
 	t.Parallel()
 	p := launch(t)
 	answer := make(chan string)
-	go func() { answer <- get(p.url + "/sleep?ms=1500") }()
-	time.Sleep(700 * time.Millisecond)
+	go func() { answer <- get(p.url + "/sleep?ms=4000") }()
+	time.Sleep(1500 * time.Millisecond)
 	p.Process.Signal(syscall.SIGTERM)
-	if got := <-answer; got != `200 {"slept_ms":1500}` {
+	if got := <-answer; got != `200 {"slept_ms":4000}` {
 		t.Errorf("got %s", got)
 	}
 	if err := p.Wait(); err != nil {

@@ -111,6 +111,8 @@ class Manifest(_Model):
     sql: Text | None = None  # The PostgreSQL driver, as its ecosystem names it
     # The parts of the contract that it serves; all of them by default
     parts: list[Part] | None = None
+    # Groups of questions about its behaviour that are not asked
+    unasked: list[Text] = []
     # Prerequisites: toolchains (:mod:`harness.toolchains.install`), or a :class:`Tool`
     needs: list[Need] = []
     # Environment variables passed on from the caller, besides the contract's settings

@@ -62,7 +62,7 @@ const Sleep = z.object({ ms: integer(0, 30_000).default(1000) });
 
 router.get('/sleep', async (req, res) => {
   const { ms } = Sleep.parse(req.query);
-  await setTimeout(ms + 1); // a timer can fire up to 1 ms early
+  await setTimeout(ms);
   res.json({ slept_ms: ms });
 });
 

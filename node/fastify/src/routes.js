@@ -65,7 +65,7 @@ export default async function routes(app) {
   }
 
   app.get('/sleep', { schema: schemas.sleep }, async (request) => {
-    await setTimeout(request.query.ms + 1); // a timer can fire up to 1 ms early
+    await setTimeout(request.query.ms);
     return { slept_ms: request.query.ms };
   });
 

@@ -118,7 +118,7 @@ test('GET and HEAD of /files and /gridfs answer a file', async () => {
 test('GET /sleep answers after so many milliseconds', async () => {
   const start = performance.now();
   assert.deepEqual((await app.inject('/sleep?ms=50')).json(), { slept_ms: 50 });
-  assert.ok(performance.now() - start >= 50);
+  assert.ok(performance.now() - start >= 49); // a timer may be a millisecond early
 });
 
 const slowApi = (url, id) => app.inject({ url, headers: { 'X-Request-Id': id } });

@@ -1,3 +1,4 @@
+import socket
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +19,15 @@ from app.settings import settings
 @pytest.fixture
 async def client(aiohttp_client: AiohttpClient) -> TestClient[web.Request, web.Application]:
     return await aiohttp_client(await init_app())
+
+
+@pytest.fixture
+def unused_tcp_port() -> Iterator[int]:
+    """Bound during a test, so that no other program gets it; a server may listen there."""
+    with socket.socket() as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
 
 
 @pytest.fixture

@@ -68,10 +68,10 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 def test_sigterm(command: list[str], unused_tcp_port: int, tmp_path: Path) -> None:
     with serve(command, unused_tcp_port, tmp_path) as server, ThreadPoolExecutor() as executor:
         assert server.send("GET", "/json") == (200, b'{"message":"Hello, World!"}')
-        answer = executor.submit(server.send, "GET", "/sleep?ms=1500")
-        time.sleep(0.7)
+        answer = executor.submit(server.send, "GET", "/sleep?ms=4000")
+        time.sleep(1.5)
         server.process.send_signal(signal.SIGTERM)
-        assert answer.result() == (200, b'{"slept_ms":1500}')
+        assert answer.result() == (200, b'{"slept_ms":4000}')
         assert server.process.wait(15) == 0
 
 

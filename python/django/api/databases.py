@@ -4,7 +4,7 @@ from pymongo import MongoClient
 client = MongoClient[dict[str, object]](
     settings.MONGODB_URL,
     maxPoolSize=settings.MONGODB_POOL_SIZE,
-    timeoutMS=4000,
+    timeoutMS=3000,
     serverSelectionTimeoutMS=3000,
     socketTimeoutMS=3000,
 )

@@ -31,7 +31,7 @@ class Server(NamedTuple):
     ) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
-            connection.request(method, target, body)
+            connection.request(method, target, body, {"Content-Type": "application/json"})
             response = connection.getresponse()
             return response.status, response.read()
         finally:
@@ -68,10 +68,10 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 def test_sigterm(unused_tcp_port: int, tmp_path: Path) -> None:
     with serve(unused_tcp_port, tmp_path) as server, ThreadPoolExecutor() as executor:
         assert server.send("GET", "/json") == (200, b'{"message":"Hello, World!"}')
-        answer = executor.submit(server.send, "GET", "/sleep?ms=1500")
-        time.sleep(0.7)
+        answer = executor.submit(server.send, "GET", "/sleep?ms=4000")
+        time.sleep(1.5)
         server.process.send_signal(signal.SIGTERM)
-        assert answer.result() == (200, b'{"slept_ms":1500}')
+        assert answer.result() == (200, b'{"slept_ms":4000}')
         assert server.process.wait(15) == 0
 
 

@@ -48,8 +48,12 @@ def test_mongo(client: Client) -> None:
     assert len(article["_id"]) == 24
 
 
+def post(client: Client, text: str, content_type: str = "application/json") -> TestResponse:
+    return client.post("/notes", data=text, content_type=content_type)
+
+
 def test_note(client: Client) -> None:
-    created = client.post("/notes", data='{"title":"\\ud83d\\ude00é","text":""}')
+    created = post(client, '{"title":"\\ud83d\\ude00é","text":""}')
     assert created.status_code == 201
     note_id = created.headers["Location"].removeprefix("/notes/")
     read = client.get(created.headers["Location"])
@@ -87,13 +91,17 @@ def test_unknown_note(client: Client, note_id: str) -> None:
 )
 def test_refused_note(client: Client, text: str) -> None:
     notes = mongodb.notes.count_documents({})
-    assert_problem(client.post("/notes", data=text), 400, "Bad Request")
+    assert_problem(post(client, text), 400, "Bad Request")
     assert mongodb.notes.count_documents({}) == notes
 
 
 def test_too_large_note(client: Client) -> None:
-    response = client.post("/notes", data=b"a" * (2**20 + 1))
-    assert response.status_code == 413
+    assert post(client, "a" * (2**20 + 1)).status_code == 413
+
+
+def test_no_json(client: Client) -> None:
+    response = post(client, '{"title":"a","text":""}', "text/plain")
+    assert_problem(response, 415, "Unsupported Media Type")
 
 
 def test_agents(client: Client) -> None:

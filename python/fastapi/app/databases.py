@@ -25,7 +25,7 @@ AGENTS = """
 async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
     url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
     mongodb = AsyncMongoClient[dict[str, Any]](
-        url, maxPoolSize=size, timeoutMS=4000, serverSelectionTimeoutMS=3000, socketTimeoutMS=3000
+        url, maxPoolSize=size, timeoutMS=3000, serverSelectionTimeoutMS=3000, socketTimeoutMS=3000
     )
     url, size = settings.DATABASE_URL, settings.DATABASE_POOL_SIZE
     postgresql = asyncpg.create_pool(url, min_size=0, max_size=size, command_timeout=3)

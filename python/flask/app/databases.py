@@ -28,7 +28,7 @@ TIMEOUTS: dict[str, Any] = {
 def init_app(app: Flask) -> None:
     url, size = app.config["MONGODB_URL"], app.config["MONGODB_POOL_SIZE"]
     client = MongoClient[dict[str, Any]](
-        url, maxPoolSize=size, timeoutMS=4000, serverSelectionTimeoutMS=3000, socketTimeoutMS=3000
+        url, maxPoolSize=size, timeoutMS=3000, serverSelectionTimeoutMS=3000, socketTimeoutMS=3000
     )
     pool = ConnectionPool(
         app.config["DATABASE_URL"],

@@ -1,3 +1,4 @@
+import orjson
 from pydantic import ValidationError
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, ServiceUnavailable
 from werkzeug.routing import Map, Rule
@@ -24,9 +25,13 @@ URLS = Map(
 )
 
 
-@Request.application
+class JSONRequest(Request):
+    json_module = orjson
+    max_content_length = 2**20
+
+
+@JSONRequest.application
 def application(request: Request) -> Response:
-    request.max_content_length = 2**20
     try:
         view, arguments = URLS.bind_to_environ(request.environ).match()
         response: Response = view(request, **arguments)

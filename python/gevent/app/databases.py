@@ -26,7 +26,7 @@ TIMEOUTS: dict[str, Any] = {
 mongodb = MongoClient[dict[str, object]](
     settings.MONGODB_URL,
     maxPoolSize=settings.MONGODB_POOL_SIZE,
-    timeoutMS=4000,
+    timeoutMS=3000,
     serverSelectionTimeoutMS=3000,
     socketTimeoutMS=3000,
 ).get_default_database("refservers")

@@ -54,7 +54,7 @@ def mongo(request: Request) -> Response:
 
 
 def create_note(request: Request) -> Response:
-    note = Note.model_validate_json(request.get_data())
+    note = Note.model_validate(request.json)
     document = {"_id": ObjectId()} | note.model_dump()
     mongodb.notes.insert_one(document)
     headers = {"Location": f"/notes/{document['_id']}"}

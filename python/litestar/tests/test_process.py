@@ -72,10 +72,10 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 def finishes_on_sigterm(server: Server) -> None:
     with ThreadPoolExecutor() as executor:
         assert server.send("GET", "/index") == (200, b"Hello, World!")
-        answer = executor.submit(server.send, "GET", "/sleep?ms=1500")
-        time.sleep(0.7)
+        answer = executor.submit(server.send, "GET", "/sleep?ms=4000")
+        time.sleep(1.5)
         server.process.terminate()
-        assert answer.result() == (200, b'{"slept_ms":1500}')
+        assert answer.result() == (200, b'{"slept_ms":4000}')
         # Uvicorn raises the signal again at the end.
         assert server.process.wait(15) in (0, -signal.SIGTERM)
 

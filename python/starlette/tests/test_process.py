@@ -53,10 +53,10 @@ def get(port: int, target: str) -> tuple[int, bytes]:
 
 def test_sigterm_lets_a_request_end() -> None:
     with serve() as (process, port), ThreadPoolExecutor() as executor:
-        answer = executor.submit(get, port, "/sleep?ms=1500")
-        time.sleep(0.7)
+        answer = executor.submit(get, port, "/sleep?ms=4000")
+        time.sleep(1.5)
         process.terminate()
-        assert answer.result() == (200, b'{"slept_ms":1500}')
+        assert answer.result() == (200, b'{"slept_ms":4000}')
         # Uvicorn raises the signal again at the end.
         assert process.wait(15) in (0, -signal.SIGTERM)
 

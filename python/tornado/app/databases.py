@@ -24,7 +24,7 @@ async def connect() -> AsyncIterator[dict[str, Any]]:
     """What handlers find in the application's settings."""
     url, size = settings.MONGODB_URL, settings.MONGODB_POOL_SIZE
     client: MotorClient[dict[str, Any]] = MotorClient(
-        url, maxPoolSize=size, timeoutMS=4000, serverSelectionTimeoutMS=3000, socketTimeoutMS=3000
+        url, maxPoolSize=size, timeoutMS=3000, serverSelectionTimeoutMS=3000, socketTimeoutMS=3000
     )
     mongodb = client.get_default_database("refservers")
     upstream = CurlAsyncHTTPClient(force_instance=True, max_clients=2000)

@@ -68,10 +68,10 @@ def test_sigterm(workers: str, unused_tcp_port: int, tmp_path: Path) -> None:
     executor = ThreadPoolExecutor()
     with serve(APP, unused_tcp_port, tmp_path, WORKERS=workers) as server, executor:
         assert server.send("GET", "/json") == (200, b'{"message":"Hello, World!"}')
-        answer = executor.submit(server.send, "GET", "/sleep?ms=1500")
-        time.sleep(0.7)
+        answer = executor.submit(server.send, "GET", "/sleep?ms=4000")
+        time.sleep(1.5)
         server.process.send_signal(signal.SIGTERM)
-        assert answer.result() == (200, b'{"slept_ms":1500}')
+        assert answer.result() == (200, b'{"slept_ms":4000}')
         assert server.process.wait(15) == 0
         with pytest.raises(ConnectionRefusedError):  # no worker is left
             server.send("GET", "/index")

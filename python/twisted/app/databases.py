@@ -22,7 +22,7 @@ AGENTS = """
 mongodb = AsyncMongoClient[dict[str, Any]](
     settings.MONGODB_URL,
     maxPoolSize=settings.MONGODB_POOL_SIZE,
-    timeoutMS=4000,
+    timeoutMS=3000,
     serverSelectionTimeoutMS=3000,
     socketTimeoutMS=3000,
 ).get_default_database("refservers")

@@ -68,10 +68,10 @@ RSpec.describe 'The process' do # as a user starts it
   it 'lets a request in flight finish at SIGTERM' do
     serve
     get('/index')
-    slow = Thread.new { get('/sleep?ms=1500') }
-    sleep 0.5
+    slow = Thread.new { get('/sleep?ms=4000') }
+    sleep 1.5
     Process.kill(:TERM, @process)
-    expect(slow.value.body).to eq '{"slept_ms":1500}'
+    expect(slow.value.body).to eq '{"slept_ms":4000}'
     expect(ended).to eq 0
   end
 

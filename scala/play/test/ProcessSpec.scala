@@ -161,8 +161,8 @@ class ProcessSpec extends Loaded with BeforeAndAfterAll {
 
     "let a request in flight finish at SIGTERM" in {
       val inFlight =
-        client.sendAsync(request("/sleep?ms=3000").build, HttpResponse.BodyHandlers.ofString)
-      Thread.sleep(500)
+        client.sendAsync(request("/sleep?ms=4000").build, HttpResponse.BodyHandlers.ofString)
+      Thread.sleep(1500)
       server.process.destroy()
       inFlight.get.statusCode mustBe 200
       server.status mustBe 143 // a JVM's, whatever its shutdown hooks do

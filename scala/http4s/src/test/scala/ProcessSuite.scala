@@ -136,8 +136,8 @@ class ProcessSuite extends CatsEffectSuite:
         _ <- storesNotes(port, client, database)
         _ <- List(0, 1, 3).traverse_(cuts(port, database, _))
         _ = assertEquals(running.errors, 3, running.output)
-        inFlight <- client.statusFromUri(uri(port, "/sleep?ms=3000")).start
-        _ <- IO.sleep(500.millis) *> IO(running.process.destroy())
+        inFlight <- client.statusFromUri(uri(port, "/sleep?ms=4000")).start
+        _ <- IO.sleep(1500.millis) *> IO(running.process.destroy())
         _ <- inFlight.joinWithNever.assertEquals(Status.Ok)
         _ <- running.status.assertEquals(143) // a JVM's, whatever its shutdown hooks do
       yield ()
