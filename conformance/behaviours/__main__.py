@@ -35,12 +35,12 @@ def main(name: str, only: str | None) -> None:
         observe_running(Lab(server), inquiries, _report)
         return
     target = find_target(name)
-    manifest = target.server.manifest
-    parts = frozenset(manifest.parts or Subject.parts)
+    parts = frozenset(target.server.manifest.parts or Subject.parts)
     inquiries = [
         one
         for one in inquiries
-        if parts.issuperset(one.parts) and questions()[one.id].group not in manifest.unasked
+        if parts.issuperset(one.parts)
+        and questions()[one.id].group not in target.deployment.unasked
     ]
     emit(event="asking", count=len(inquiries))
     try:

@@ -86,6 +86,7 @@ class Deployment(_Model):
     workers: bool = True  # False if the framework documents no way to run several worker processes
     all_cores: bool = False  # Whether one process uses all cores
     sql_pool: bool = True  # False if each request opens a SQL connection of its own
+    unasked: list[Text] = []  # Groups of questions about its behaviour that are not asked
     warmup: Annotated[float, Field(ge=0)] = 1.0  # Seconds of load before it reaches full speed
     copied: bool = True  # False if copies leave it out, with the files that only it needs
     files: list[Text] = []  # These files
@@ -111,8 +112,6 @@ class Manifest(_Model):
     sql: Text | None = None  # The PostgreSQL driver, as its ecosystem names it
     # The parts of the contract that it serves; all of them by default
     parts: list[Part] | None = None
-    # Groups of questions about its behaviour that are not asked
-    unasked: list[Text] = []
     # Prerequisites: toolchains (:mod:`harness.toolchains.install`), or a :class:`Tool`
     needs: list[Need] = []
     # Environment variables passed on from the caller, besides the contract's settings

@@ -54,7 +54,9 @@ router.get('/gridfs/:name', async (req, res) => {
   res.set('Content-Length', file.length);
   if (req.method === 'HEAD') return res.end();
   res.strictContentLength = true; // end() throws if the last chunks are missing
-  await pipeline(bucket.openDownloadStream(file._id), res, { end: false });
+  const content = bucket.openDownloadStream(file._id);
+  content.on('close', () => content.abort()); // otherwise MongoDB's cursor stays if a client leaves
+  await pipeline(content, res, { end: false });
   res.end();
 });
 

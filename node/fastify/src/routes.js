@@ -57,7 +57,9 @@ export default async function routes(app) {
 
   async function* whole(file) {
     let left = file.length;
-    for await (const chunk of bucket.openDownloadStream(file._id)) {
+    const content = bucket.openDownloadStream(file._id);
+    content.on('close', () => content.abort()); // otherwise MongoDB's cursor stays if a client leaves
+    for await (const chunk of content) {
       left -= chunk.length;
       yield chunk;
     }

@@ -79,7 +79,9 @@ app.get('/gridfs/:name', async (c) => {
 
 async function* chunks(file: GridFSFile) {
   let left = file.length;
-  for await (const chunk of bucket.openDownloadStream(file._id)) {
+  const content = bucket.openDownloadStream(file._id);
+  content.on('close', () => content.abort()); // otherwise MongoDB's cursor stays if a client leaves
+  for await (const chunk of content) {
     left -= chunk.length;
     yield chunk as Uint8Array<ArrayBuffer>;
   }

@@ -3,6 +3,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from aiohttp import ClientError
+from anyio import CancelScope
 from bson import ObjectId
 from fastapi import APIRouter, Depends, Header, HTTPException, Query, Response
 from fastapi.responses import PlainTextResponse, StreamingResponse
@@ -79,8 +80,11 @@ async def stored(mongodb: MongoDB, name: str, response: Response) -> AsyncIterat
 
 @router.get("/gridfs/{name}", response_class=StreamingResponse, responses=problems(404, 503))
 async def gridfs(file: Annotated[AsyncGridOut, Depends(stored)]) -> AsyncIterator[bytes]:
-    # A client that leaves cancels this again and again: the driver's call finishes undisturbed.
-    while chunk := await asyncio.shield(file.readchunk()):
+    while True:
+        with CancelScope(shield=True):  # a client that leaves cancels no call of the driver
+            chunk = await file.readchunk()
+        if not chunk:
+            return
         yield chunk
 
 

@@ -3,9 +3,11 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from aiohttp import ClientError
+from anyio import CancelScope
 from bson import ObjectId
 from gridfs import AsyncGridFSBucket, AsyncGridOut, NoFile
 from litestar import Response, get, post
+from litestar.background_tasks import BackgroundTask
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery, HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
@@ -71,14 +73,15 @@ async def gridfs(state: AppState, name: FromPath[str]) -> Stream:
         raise NotFoundException from error
     content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
     headers = {"Content-Type": content_type, "Content-Length": str(file.length)}
-    return Stream(chunks(file, await file.readchunk()), headers=headers)  # a fault here is a 500
+    content = chunks(file, await file.readchunk())  # a fault here is a 500
+    return Stream(content, headers=headers, background=BackgroundTask(file.close))
 
 
 async def chunks(file: AsyncGridOut, chunk: bytes) -> AsyncIterator[bytes]:
     while chunk:
         yield chunk
-        # A client that leaves cancels this again and again: the driver's call finishes undisturbed.
-        chunk = await asyncio.shield(file.readchunk())
+        with CancelScope(shield=True):  # a client that leaves cancels no call of the driver
+            chunk = await file.readchunk()
 
 
 @get("/sleep", responses=problems(400))

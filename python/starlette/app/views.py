@@ -3,9 +3,11 @@ from collections.abc import AsyncIterator
 from typing import Any, Literal
 
 from aiohttp import ClientError
+from anyio import CancelScope
 from bson import ObjectId
 from gridfs import AsyncGridFSBucket, AsyncGridOut, NoFile
 from pydantic import BaseModel, Field
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
@@ -75,12 +77,15 @@ async def gridfs(request: Request[State]) -> StreamingResponse:
         raise HTTPException(404) from error
     content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
     headers = {"Content-Type": content_type, "Content-Length": str(file.length)}
-    return StreamingResponse(chunks(file), headers=headers)
+    return StreamingResponse(chunks(file), headers=headers, background=BackgroundTask(file.close))
 
 
 async def chunks(file: AsyncGridOut) -> AsyncIterator[bytes]:
-    # A client that leaves cancels this again and again: the driver's call finishes undisturbed.
-    while chunk := await asyncio.shield(file.readchunk()):
+    while True:
+        with CancelScope(shield=True):  # a client that leaves cancels no call of the driver
+            chunk = await file.readchunk()
+        if not chunk:
+            return
         yield chunk
 
 
