@@ -8,6 +8,7 @@ from unittest.mock import Mock
 
 import asyncpg
 import pytest
+from anyio import move_on_after
 from bson import ObjectId
 from fastapi.testclient import TestClient
 from gridfs import AsyncGridOut, GridFSBucket
@@ -202,12 +203,11 @@ def test_the_drivers_call_outlives_the_stream() -> None:
         return b""
 
     async def leave() -> None:
-        reading = asyncio.ensure_future(anext(views.gridfs(Mock(readchunk=readchunk))))
-        await asyncio.sleep(0.01)
-        reading.cancel()
-        await asyncio.wait_for(finished.wait(), 1)
+        with move_on_after(0.01):
+            await anext(views.gridfs(Mock(readchunk=readchunk)), None)
 
     asyncio.run(leave())
+    assert finished.is_set()
 
 
 def test_missing_gridfs(client: TestClient) -> None:

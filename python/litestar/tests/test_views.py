@@ -4,6 +4,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from anyio import move_on_after
 from bson import ObjectId
 from litestar import Litestar
 from litestar.testing import TestClient
@@ -94,12 +95,11 @@ def test_the_drivers_call_outlives_the_stream() -> None:
     async def leave() -> None:
         stream = chunks(Mock(readchunk=readchunk), b"first")
         assert await anext(stream) == b"first"
-        reading = asyncio.ensure_future(anext(stream))
-        await asyncio.sleep(0.01)
-        reading.cancel()
-        await asyncio.wait_for(finished.wait(), 1)
+        with move_on_after(0.01):
+            await anext(stream, None)
 
     asyncio.run(leave())
+    assert finished.is_set()
 
 
 @pytest.mark.parametrize(

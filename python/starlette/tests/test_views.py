@@ -3,6 +3,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from anyio import move_on_after
 from bson import ObjectId
 from pymongo.database import Database
 from starlette.testclient import TestClient
@@ -70,12 +71,11 @@ def test_the_drivers_call_outlives_the_stream() -> None:
         return b""
 
     async def leave() -> None:
-        reading = asyncio.ensure_future(anext(chunks(Mock(readchunk=readchunk))))
-        await asyncio.sleep(0.01)
-        reading.cancel()
-        await asyncio.wait_for(finished.wait(), 1)
+        with move_on_after(0.01):
+            await anext(chunks(Mock(readchunk=readchunk)), None)
 
     asyncio.run(leave())
+    assert finished.is_set()
 
 
 @pytest.mark.parametrize(
