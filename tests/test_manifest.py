@@ -68,6 +68,7 @@ def write(root: Path, text: str, name: str = "example") -> Path:
         ('model = "threads"', 'model = "threads"\ncopied = false', "copied"),
         ("concurrent = false", 'files = ["only.ini"]', "copied"),
         ('inputs = ["requirements.txt"]', "inputs = []", "build.inputs"),
+        ("concurrent = false", 'unasked = ["smugling"]', "should be one of bodies, connection"),
         ('homepage = "https://example.org"', 'homepage = "example.org"', "homepage"),
         ("[build]", 'needs = ["cobol"]\n[build]', "needs.0.toolchain"),
         ("[build]", 'needs = [{name = "Go"}]\n[build]', "needs.0.tool.check"),

@@ -20,6 +20,7 @@ from pydantic import (
 
 import spec
 from harness.errors import UsageError, describe
+from spec.behaviours import questions
 
 WORD = r"[a-z0-9]+(-[a-z0-9]+)*"
 PLACEHOLDERS = ("host", "port", "workers", "threads", "config")
@@ -31,7 +32,15 @@ def _require_word(text: str) -> str:
     return text
 
 
+def _require_group(text: str) -> str:
+    groups = {question.group for question in questions().values()}
+    if text not in groups:
+        raise ValueError(f"should be one of {', '.join(sorted(groups))}")
+    return text
+
+
 Name = Annotated[str, AfterValidator(_require_word)]
+Group = Annotated[str, AfterValidator(_require_group)]
 Text = Annotated[str, StringConstraints(min_length=1)]
 Command = Annotated[list[Text], Field(min_length=1)]
 Part = spec.Part
@@ -86,7 +95,7 @@ class Deployment(_Model):
     workers: bool = True  # False if the framework documents no way to run several worker processes
     all_cores: bool = False  # Whether one process uses all cores
     sql_pool: bool = True  # False if each request opens a SQL connection of its own
-    unasked: list[Text] = []  # Groups of questions about its behaviour that are not asked
+    unasked: list[Group] = []  # Groups of questions about its behaviour that are not asked
     warmup: Annotated[float, Field(ge=0)] = 1.0  # Seconds of load before it reaches full speed
     copied: bool = True  # False if copies leave it out, with the files that only it needs
     files: list[Text] = []  # These files
