@@ -95,7 +95,10 @@ def main(
     targets = find_targets(names or ("all",))
     found = rows(targets, group)
     if not found:
-        raise UsageError("these servers have no records: run `./just conform NAME --record`")
+        raise UsageError(
+            "no answers are recorded: run `./just conform NAME --record` "
+            "(which asks no group that `unasked` in its server.toml lists)"
+        )
     _put(
         *(page, lambda: render(targets, found)),
         *(to_json, lambda: [row.as_dict() for row in found]),
