@@ -9,10 +9,9 @@ from pathlib import Path
 import click
 from rich.progress import Progress
 from rich.table import Table
-from rich.text import Text
 
 import spec
-from bench.analysis.caveats import caveats, placement
+from bench.analysis.caveats import placement
 from bench.analysis.summary import show
 from bench.analysis.words import at_level
 from bench.generators import prepare as prepare_generator
@@ -150,25 +149,18 @@ def main(
                 _measure(run, targets, backing, load, there)
         except (KeyboardInterrupt, OSError, TaskError):
             if run.measurements:
-                _show(run)
+                show(run)
             raise
     if to_json:
         click.echo(run.model_dump_json(indent=1))
     else:
-        _show(run)
+        show(run)
     say(f"\n{path_of(run)}")
     if not run.complete:
         say(f"not complete: `./just bench --resume {run.id}` tries trials without a result again")
     if run.failures:
         sys.exit(1)
     require_all(names or tuple(plan.servers))
-
-
-def _show(run: Run) -> None:
-    """Print the result, after what must be known before its figures."""
-    for caveat in caveats(run):
-        result.print(Text(f"! {caveat}", style="yellow"), soft_wrap=True)
-    show(run, result)
 
 
 def _measure(

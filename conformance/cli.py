@@ -74,8 +74,7 @@ def main(
 
 
 def _require_reachable(url: str) -> None:
-    subject = Subject.at(url)
     try:
-        subject.connect(timeout=5).socket.close()
+        Subject.at(url).connect(timeout=5).socket.close()
     except OSError as error:
         raise UsageError(f"{url} cannot be reached ({error}): is the server running?") from error

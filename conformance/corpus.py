@@ -6,7 +6,7 @@ server that serves the same parts of the contract.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -25,7 +25,6 @@ class Exchange:
 
     @property
     def expected(self) -> Expected:
-        """The right response."""
         return spec.expected(self.target)
 
 
@@ -46,12 +45,8 @@ def fingerprint(received: Iterable[tuple[Exchange, Response]]) -> str:
 
 def corpus(parts: Iterable[str] = spec.ENDPOINTS) -> list[Exchange]:
     """Every exchange of these parts of the contract."""
-    return [exchange for exchange in _all() if exchange.part in set(parts)]
-
-
-def _all() -> Iterator[Exchange]:
-    names = [*map(quote, spec.files()), *MISSING]
-    for part, targets in {
+    wanted, names = set(parts), [*map(quote, spec.files()), *MISSING]
+    targets = {
         "text": ["/index", *UNKNOWN_PATHS],
         "json": ["/json"],
         "mongo": ["/mongo", *(f"/mongo?doc={doc}" for doc in ("small", "big", *BAD_DOCS))],
@@ -65,9 +60,8 @@ def _all() -> Iterator[Exchange]:
             *(f"/slow_api?calls={value}&ms=0" for value in (*NOT_NUMBERS, "0", "51")),
             *(f"/slow_api?calls=1&ms={value}" for value in (*NOT_NUMBERS, "5001")),
         ],
-    }.items():
-        for target in targets:
-            yield Exchange(part, target)
+    }
+    return [Exchange(part, one) for part in targets if part in wanted for one in targets[part]]
 
 
 # Paths without an endpoint

@@ -41,7 +41,11 @@ class Proxy:
     def running(self) -> Iterator["Proxy"]:
         """Forward during the block, in a thread of its own."""
         thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        with _reserved_port() as self.port:
+        # Bound but not listening, so that no other program gets the port, and connections are
+        # refused unless the proxy listens
+        with socket.socket() as placeholder:
+            placeholder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            self.port = _bind(placeholder)
             thread.start()
             try:
                 self._call(self._open())
@@ -173,19 +177,8 @@ class Proxy:
         writer.close()
 
 
-@contextmanager
-def _reserved_port() -> Iterator[int]:
-    """A loopback port that no other program can get.
-
-    Its socket is bound but does not listen: connections are refused unless the proxy listens.
-    """
-    with socket.socket() as placeholder:
-        placeholder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        yield _bind(placeholder)
-
-
 def _bind(placeholder: socket.socket) -> int:
-    """Bind to a free port.
+    """Bind to a free port of loopback, and return it.
 
     That can fail: a process which another thread is starting holds the socket that ``free_port``
     tried the port with, until it runs its program.

@@ -55,7 +55,6 @@ class Subject:
 
     @property
     def url(self) -> str:
-        """Its address."""
         return http_url(self.host, self.port)
 
     @classmethod
@@ -77,7 +76,6 @@ class Subject:
         return not response.is_last
 
     def connect(self, timeout: float = TIMEOUT) -> Connection:
-        """A new connection."""
         return Connection(self.host, self.port, timeout)
 
     def ask(self, request: Request | str, *, timeout: float = TIMEOUT) -> Response:
@@ -163,7 +161,6 @@ class Controlled(Started):
 
     @property
     def deployment(self) -> Deployment:
-        """Its deployment in the manifest."""
         return self.target.deployment
 
     def upstream_calls(self, request_id: str) -> dict[str, int]:

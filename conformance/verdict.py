@@ -72,7 +72,6 @@ class Verdict:
 
     @property
     def failures(self) -> list[Check]:
-        """The checks that failed."""
         return [check for check in self.checks if check.outcome == "failed"]
 
     @property
@@ -104,7 +103,6 @@ class Verdict:
         self.upgrades = records.upgrades(record, target) if record and self.changes else []
 
     def as_dict(self) -> dict[str, object]:
-        """The verdict as a JSON object."""
         return {"passed": self.passed} | asdict(self)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -12,17 +13,11 @@ class Opened:
     """A page in the browser, with its requests and errors."""
 
     def __init__(
-        self,
-        browser: Browser,
-        path: Path,
-        width: int = 1200,
-        scheme: str = "light",
-        root: Path | None = None,
+        self, browser: Browser, path: Path, width: int = 1200, root: Path | None = None, **how: Any
     ):
+        """``how`` is passed to :meth:`Browser.new_context`."""
         self.context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme="dark" if scheme == "dark" else "light",
-            offline=True,
+            viewport={"width": width, "height": 900}, offline=True, **how
         )
         self.page: Page = self.context.new_page()
         self.asked: list[str] = []

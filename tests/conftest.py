@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from bench.generators import LoadResult, generate
 from harness.paths import ROOT
 from harness.servers.catalog import Target, find_target
 from harness.services import Services, backing_services
@@ -16,7 +17,7 @@ from harness.system.programs import find_program
 from harness.toolchains.install import require
 from harness.toolchains.known import LOAD_GENERATORS
 from tests.browser import Browse, Opened
-from tests.loads import serving
+from tests.loads import Put, answer, in_thread, load_spec
 
 pytest_plugins = ["tests.progress"]
 
@@ -64,8 +65,18 @@ def generators() -> None:
 @pytest.fixture(scope="module")
 def port(generators: None) -> Iterator[int]:
     """The port of a server that answers requests as their paths say."""
-    with serving() as found:
+    with in_thread(answer) as found:
         yield found
+
+
+@pytest.fixture
+def put(tmp_path: Path, port: int) -> Put:
+    """Puts a load on that server, or on another port."""
+
+    def put(*paths: str, **changes: Any) -> LoadResult:
+        return generate(load_spec(tmp_path, changes.pop("port", port), *paths, **changes))
+
+    return put
 
 
 @pytest.fixture(scope="module")

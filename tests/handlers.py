@@ -29,12 +29,11 @@ class Quiet(http.server.BaseHTTPRequestHandler):
 
 @contextmanager
 def served(
-    handler: type[http.server.BaseHTTPRequestHandler],
-    host: str = "127.0.0.1",
-    kind: type[http.server.HTTPServer] = http.server.ThreadingHTTPServer,
+    handler: type[http.server.BaseHTTPRequestHandler], host: str = "127.0.0.1"
 ) -> Iterator[str]:
     """Run one of Python's own HTTP servers with a handler."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    kind = http.server.ThreadingHTTPServer
     own = type("Server", (kind,), {"address_family": family, "request_queue_size": 1024})
     server = own((host, 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))

@@ -70,11 +70,14 @@ class Task:
         return [words_of(one) for one in self.seen | marked if is_alive(one)]
 
     def require_gone(self) -> None:
-        """Fail unless all its processes have ended, and no file is torn."""
+        """Fail unless all its processes have ended, no file is torn, and no build is locked."""
         self.process.wait(GONE)
         wait_until(lambda: not self.left(), timeout=GONE)
         assert not (left := self.left()), f"{left}\n{self.output}"
-        require_whole()
+        for folder in (RUN / "verdicts", ROOT / "results"):
+            for path in folder.glob("*.json"):
+                json.loads(path.read_text())
+        assert not any(map(is_locked, (RUN / "locks").glob("build-interrupted*")))
 
 
 @contextmanager
@@ -100,16 +103,6 @@ def task(
             process.wait()
         for id in set(re.findall(r"\btext-\d{8}-\d{6}-\w{4}\b", running.output)):
             (ROOT / "results" / f"{id}.json").unlink(missing_ok=True)  # of `just bench`
-
-
-def require_whole() -> None:
-    """Fail if a file is torn, or the lock of a build is held."""
-    folders = (RUN / "verdicts", ROOT / "results")
-    for folder in folders:
-        for path in folder.glob("*.json"):
-            json.loads(path.read_text())
-    held = [path.name for path in (RUN / "locks").glob("build-interrupted*") if is_locked(path)]
-    assert not held
 
 
 def _mark_of(process: psutil.Process) -> str | None:

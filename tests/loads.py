@@ -9,9 +9,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.generators.interface import LoadSpec
+from bench.generators.interface import LoadResult, LoadSpec
 from bench.workloads.load import Load
 
+Client = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Put = Callable[..., LoadResult]  # Takes paths, and the changes of `load_spec`
+
+SIZE = 2  # The length of most bodies
 _requests = itertools.count(1)
 _STATUSES = {b"/wrong": 500, b"/moved": 302, b"/refusing": 500, b"/refusing-json": 422}
 _BODIES = {b"/short": b"h", b"/long": b"hi!", b"/unnamed-long": b"hi!", b"/image": b"hi" * 500}
@@ -45,14 +49,6 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     writer.close()
 
 
-Client = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-def serving() -> contextlib.AbstractContextManager[int]:
-    """Serve with :func:`answer`; yield the port."""
-    return in_thread(answer)
-
-
 @contextlib.contextmanager
 def in_thread(client: Client) -> Iterator[int]:
     """Serve each client in a thread's event loop; yield the port."""
@@ -83,5 +79,5 @@ def load_spec(folder: Path, port: int, *paths: str, **changes: Any) -> LoadSpec:
     load |= {"levels": [changes.pop("level", 200.0)]}
     load |= {name: changes.pop(name) for name in [*changes] if name in Load.model_fields}
     where: dict[str, Any] = {"url": f"http://127.0.0.1:{port}", "paths": paths}
-    where |= {"folder": folder} | changes
+    where |= {"folder": folder, "sizes": [SIZE] * len(paths)} | changes
     return LoadSpec(load=Load(**load), level=load["levels"][0], **where)

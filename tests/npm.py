@@ -1,6 +1,7 @@
 """Tools from npm that tests use, each set in a folder of ``tests/`` with a lock file."""
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from harness.paths import RUN
@@ -12,10 +13,16 @@ from tests.programs import execute
 
 
 def run(
-    *command: str | Path, cwd: Path, env: dict[str, str] | None = None
+    folder: Path,
+    program: str,
+    *words: str | Path,
+    cwd: Path | None = None,
+    env: Mapping[str, str] = {},
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program with Node.js on its path."""
-    return execute(*command, cwd=cwd, env={"PATH": search_path(), **(env or {})})
+    """Run one of the programs in the folder's ``node_modules``."""
+    install(folder)
+    path = folder / "node_modules" / ".bin" / program
+    return execute(path, *words, cwd=cwd or folder, env={"PATH": search_path(), **env})
 
 
 @attempts(2)  # a registry may fail
@@ -27,6 +34,7 @@ def install(folder: Path) -> None:
     with locked(RUN / "locks" / folder.name):
         if stamp.is_file() and stamp.read_text() == wanted:
             return
-        done = run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", cwd=folder)
+        words = ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+        done = execute(*words, cwd=folder, env={"PATH": search_path()})
         assert done.returncode == 0, done.stdout + done.stderr
         stamp.write_text(wanted)

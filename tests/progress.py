@@ -29,15 +29,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
             os.write(item.config.stash[_stderr], line.encode())
             start = ""
 
-    watcher = Thread(target=name_it)
     if "aloud" not in getattr(item, "fixturenames", ()):
-        watcher.start()
+        Thread(target=name_it, daemon=True).start()
     try:
         return (yield)
     finally:
         over.set()
-        if watcher.ident:
-            watcher.join()
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,9 @@
 """A pytest plugin that runs each check again with each fault that it claims to catch.
 
-Each fault must be caught by at least one parameter of the check, and each parameter must catch at
-least one fault. Only a failed assertion counts: a check that breaks has caught nothing. Before its
-first fault a check runs a second time without faults, which shows that it is repeatable.
+Each check must claim a fault, at least one of its parameters must catch each fault that it claims,
+and each parameter must catch at least one. Only a failed assertion counts: a check that breaks has
+caught nothing. Before its first fault a check runs a second time without faults, which shows that
+it is repeatable.
 """
 
 import json
@@ -10,15 +11,12 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from conformance.subject import Subject
 from harness.system.ports import answers
 from harness.system.processes import wait_until
-
-DENIED = "-claimed-none"  # suffix of the faults that are in a manifest, not in a server
 
 
 class Proof:
@@ -28,8 +26,7 @@ class Proof:
         self.fault_file, self.output = fault_file, output
         self.claims: dict[str, set[str]] = {}
         self.pending: dict[str, set[str]] = {}
-        self.idle: list[str] = []
-        self.broken: dict[str, str] = {}
+        self.wrong: dict[str, str] = {}  # by check, or a check's parameter: what is wrong with it
         self.seconds: dict[tuple[str, str], float] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -41,14 +38,14 @@ class Proof:
         outcome = yield
         check = _check(pyfuncitem)
         if check not in self.pending:
-            self.pending[check] = _committed(self.claims[check])
+            self.pending[check] = set(self.claims[check])
             self._run(pyfuncitem)
-        own = _committed(_faults(pyfuncitem))
+        own = _faults(pyfuncitem)
         caught = {fault for fault in own & self.pending[check] if self._catch(pyfuncitem, fault)}
         self.pending[check] -= caught
         known = sorted(own - caught, key=lambda fault: self.seconds.get((check, fault), 0))
         if own and not caught and not any(self._catch(pyfuncitem, fault) for fault in known):
-            self.idle.append(pyfuncitem.nodeid)
+            self.wrong[pyfuncitem.nodeid] = "catches none of its faults"
         return outcome
 
     def _catch(self, item: pytest.Function, fault: str) -> bool:
@@ -57,13 +54,12 @@ class Proof:
         self.fault_file.write_text(fault)
         try:
             self._run(item)
+        except AssertionError:
+            return True
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # pytest's own failures are not an Exception
-            if not isinstance(error, AssertionError):
-                self.broken[f"{item.nodeid} with {fault}"] = repr(error)
-                return False
-            return True
+            self.wrong[f"{item.nodeid} with {fault}"] = f"breaks: {error!r}"
         finally:
             self.fault_file.write_text("")
             self._settle(item)
@@ -71,10 +67,7 @@ class Proof:
         return False
 
     def _run(self, item: pytest.Function) -> None:
-        arguments: dict[str, Any] = {
-            name: item.funcargs[name] for name in item._fixtureinfo.argnames
-        }
-        item.obj(**arguments)
+        item.obj(**{name: item.funcargs[name] for name in item._fixtureinfo.argnames})
 
     def _settle(self, item: pytest.Function) -> None:
         """Wait until a server that a fault has killed or blocked answers again."""
@@ -83,13 +76,13 @@ class Proof:
             wait_until(lambda: answers(subject.host, subject.port), timeout=25)
 
     def pytest_sessionfinish(self) -> None:
-        found = {
-            "claims": {check: sorted(faults) for check, faults in self.claims.items()},
-            "missed": {check: sorted(faults) for check, faults in self.pending.items() if faults},
-            "idle": self.idle,
-            "broken": self.broken,
-        }
-        self.output.write_text(json.dumps(found))
+        for check, faults in self.claims.items():
+            if not faults:
+                self.wrong[check] = "claims no fault"
+            elif missed := self.pending.get(check):
+                self.wrong[check] = f"misses {', '.join(sorted(missed))}"
+        claimed = sorted(set[str]().union(*self.claims.values()))
+        self.output.write_text(json.dumps({"claimed": claimed, "wrong": self.wrong}))
 
 
 def _check(item: pytest.Item) -> str:
@@ -98,10 +91,6 @@ def _check(item: pytest.Item) -> str:
 
 def _faults(item: pytest.Item) -> set[str]:
     return {fault for mark in item.iter_markers("catches") for fault in mark.args}
-
-
-def _committed(faults: set[str]) -> set[str]:
-    return {fault for fault in faults if not fault.endswith(DENIED)}
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -3,8 +3,8 @@
 from functools import cache
 from typing import Any
 
-from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
-
+from bench.analysis.compare import changes
+from bench.records.histogram import Histogram
 from bench.records.measurement import Checked, Cpu, Errors, Latency, Measurement, Memory, Step
 from bench.records.result import Failure, Machine, Run, ServerInfo
 from bench.records.warning import Warning
@@ -52,11 +52,9 @@ def info(name: str, language: str, model: str) -> ServerInfo:
 @cache
 def histogram(milliseconds: int) -> str:
     """A thousand response times, up to this one."""
-    counts = HdrHistogram(1, 5_000_000, 3)
-    for at in range(1, 1001):
-        counts.record_value(at * milliseconds)
-    text: bytes = counts.encode()
-    return text.decode()
+    counts = Histogram()
+    counts.add(range(milliseconds, 1001 * milliseconds, milliseconds))
+    return counts.encoded()
 
 
 def measurement(
@@ -121,7 +119,9 @@ def a_run(
     complete: bool = True,
     model: Model = "closed",
     machine: Machine = MACHINE,
+    **workload: Any,
 ) -> Run:
+    """Of all servers; ``workload`` are further fields of the workload."""
     return Run(
         id=f"{name}-1",
         workload_name=name,
@@ -133,6 +133,7 @@ def a_run(
             case=[Case(name=case, settings={"WORKERS": case[0]}) for case in cases],
             repeats=repeats,
             quick=Changes(),
+            **workload,
         ),
         quick=repeats == 1,
         command=["just", "bench", name],
@@ -166,3 +167,8 @@ def a_run(
 def short(name: str = "text", **given: Any) -> Run:
     """In one case, at one level."""
     return a_run(name, levels=(10,), cases=("1 worker",), **given)
+
+
+def verdicts(before: Run, after: Run) -> dict[str, str]:
+    """What is said of each server's rate, of runs of one case at one level."""
+    return {one.target: one.verdict for one in changes(before, after) if one.figure == "rate"}

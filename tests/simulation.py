@@ -9,13 +9,13 @@ noise, and it is not normal. All servers of a run are equal: each named differen
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import polygamma
 from scipy.stats import t
 
 from bench.analysis.blocks import Table
@@ -84,39 +84,20 @@ def simulated(
         yield padded[chosen[:, None], drawn.astype(int)] + blocks, float(blocks.mean())
 
 
-def table_of(logs: Array, error: float = ERROR) -> Table:
-    """The product's table of a simulated run."""
+def table_of(logs: Array) -> Table:
+    """The product's table of a simulated run; a turn that is NaN is missing."""
     rows = np.exp(logs).tolist()
-    return Table({str(at): dict(enumerate(row)) for at, row in enumerate(rows)}, error)
+    return Table(
+        {
+            str(at): {block: value for block, value in enumerate(row) if not math.isnan(value)}
+            for at, row in enumerate(rows)
+        }
+    )
 
 
-def deviations(logs: Array) -> tuple[Array, Array, Array, Array]:
-    """The standard errors and degrees of freedom of servers, and of pairs: written again, for whole
-    tables."""
-    servers, blocks = logs.shape
-    total = (servers - 1) * (blocks - 1)
-    centred = logs - logs.mean(axis=1, keepdims=True)
-    weights = np.full(servers, 1 / servers)
-    for _ in range(4):
-        squares = ((centred - weights @ centred) ** 2).sum(axis=1)
-        freedom = (blocks - 1) * (1 - weights)
-        found = squares / freedom
-        middle = np.minimum(found, 4 * np.median(found)).mean()
-        spread = np.log(found).var(ddof=1) - polygamma(1, freedom / 2).mean()
-        half = 5e5
-        if spread > 2e-6:  # Newton's method on the inverse, as in the appendix of Smyth
-            half = 0.5 + 1 / spread
-            for _ in range(8):
-                third = polygamma(1, half)
-                half += third * (1 - third / spread) / polygamma(2, half)
-        noise = (2 * half * middle + squares) / (2 * half + freedom)
-        weights = 1 / noise / np.sum(1 / noise)
-    own = np.minimum(2 * half + freedom, total)
-    each = noise / blocks
-    one, other = np.triu_indices(servers, 1)
-    both = each[one] + each[other]
-    pairs = both**2 / (each[one] ** 2 / own[one] + each[other] ** 2 / own[other])
-    return np.sqrt(each), own, np.sqrt(both), np.minimum(pairs, total)
+def names_a_difference(table: Table, names: Sequence[str]) -> bool:
+    """Whether the servers do not all have the same letter."""
+    return set(table.letters(names).values()) != {"A"}
 
 
 @dataclass(frozen=True)
@@ -134,39 +115,33 @@ def outcome(figure: str, servers: int, repeats: int) -> Outcome:
     """What the intervals make of simulated runs."""
     false, covered, power = [], [], []
     names = [str(at) for at in range(servers)]
-    one, other = np.triu_indices(servers, 1)
     tail = ERROR / (servers * (servers + 1))  # of one side
     for logs, truth in simulated(figure, servers, repeats):
-        means = logs.mean(axis=1)
-        own, own_freedom, pairs, freedom = deviations(logs)
-        apart = (means[one] - means[other]) / pairs
-        right = np.all(np.abs(apart) <= t.isf(tail, freedom))
-        right &= np.all(np.abs(means - truth) <= t.isf(tail, own_freedom) * own)
-        covered.append(bool(right))
-        false.append(set(table_of(logs).letters(names).values()) != {"A"})
-        power.append(np.mean(apart + DIFFERENCE / pairs > t.isf(tail / 2, freedom)))
+        table = table_of(logs)
+        pairs = [table.difference(*pair) for pair in combinations(names, 2)]
+        known = [(one.middle, one.deviation, one.freedom) for one in pairs if one]
+        middle, deviation, freedom = np.array(known).T
+        apart = middle / deviation
+        own = all(one.low <= math.exp(truth) <= one.high for one in map(table.estimate, names))
+        covered.append(own and bool(np.all(np.abs(apart) <= t.isf(tail, freedom))))
+        false.append(names_a_difference(table, names))
+        power.append(np.mean(apart + DIFFERENCE / deviation > t.isf(tail / 2, freedom)))
     return Outcome(*(float(np.mean(of)) for of in (false, covered, power)))
 
 
-def rows() -> Iterator[str]:
-    """The table, in Markdown."""
-    kinds = [f"{FIGURES[figure].title}" for figure in NOISE]
-    yield "| Servers | Repeats | Noise of | Names a difference | All intervals hold | Finds 10% |"
-    yield "| ---: | ---: | --- | ---: | ---: | ---: |"
+def text() -> str:
+    """What stands in the page between the marks: a table in Markdown."""
+    lines = [
+        "| Servers | Repeats | Noise of | Names a difference | All intervals hold | Finds 10% |",
+        "| ---: | ---: | --- | ---: | ---: | ---: |",
+    ]
     cells = [(figure, *design) for design in DESIGNS for figure in NOISE]
     cells += [("rate", DESIGNS[0][0], repeats) for repeats in OTHER_REPEATS]
     for figure, servers, repeats in cells:
         found = outcome(figure, servers, repeats)
-        shares = (found.false, found.covered, found.power)
-        yield (
-            f"| {servers} | {repeats} | {kinds[NOISE.index(figure)]} | "
-            f"{' | '.join(f'{100 * share:.1f}%' for share in shares)} |"
-        )
-
-
-def text() -> str:
-    """What stands in the page between the marks."""
-    return "".join(f"{row}\n" for row in rows())
+        shares = " | ".join(f"{share:.1%}" for share in (found.false, found.covered, found.power))
+        lines.append(f"| {servers} | {repeats} | {FIGURES[figure].title} | {shares} |")
+    return "".join(f"{line}\n" for line in lines)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from conformance.cli import main as conform
 from conformance.matrix.cli import main as behaviours
 from harness.cli import main as harness
 from harness.servers.catalog import Server
+from harness.system.ports import accepts
+from harness.system.processes import spawn, stop, wait_until
 from tests.interrupted import task
 from tests.programs import execute
 
@@ -91,13 +94,33 @@ def fetch(url: str) -> bytes:
         time.sleep(0.1)
 
 
-def selected(request: pytest.FixtureRequest) -> list[Server]:
-    """The servers that the selected tests of this module have as their parameter, in order."""
-    found: list[Any] = [
+@contextmanager
+def listening(
+    command: list[str], port: int, log: Path, *, cwd: Path, env: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a server, which must listen on the port within two minutes, and stop it at the end."""
+    with log.open("w") as output:
+        process = spawn(command, cwd=cwd, env=env, output=output)
+    try:
+        wait_until(lambda: accepts("127.0.0.1", port) or process.poll() is not None, timeout=120)
+        assert accepts("127.0.0.1", port), f"{command}:\n{log.read_text()}"
+        yield process
+    finally:
+        stop(process)
+
+
+@contextmanager
+def two_at_a_time(
+    request: pytest.FixtureRequest, work: Callable[[Server], None]
+) -> Iterator[dict[str, Future[None]]]:
+    """Work on the servers that the selected tests of this module have as their parameter."""
+    servers: list[Any] = [
         item.callspec.params["server"]
         for item in request.session.items
         if isinstance(item, pytest.Function)
         and item.path == request.path
         and hasattr(item, "callspec")
     ]
-    return found
+    with ThreadPoolExecutor(2) as pool:
+        yield {server.name: pool.submit(work, server) for server in servers}
+        pool.shutdown(cancel_futures=True)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import spec
-from bench.measuring.responses import Contract, Sampler, WrongAnswer
+from bench.measuring.responses import Sampler, WrongAnswer
+from bench.workloads.workload import load_workload
 from conformance.subject import Subject
 from tests.handlers import Quiet, served
 
@@ -26,7 +27,7 @@ def recheck(tmp_path: Path, *statuses: int) -> Sampler:
                 self.respond(200, spec.expected(PATH).body, spec.JSON)
 
     with served(Recovering) as url:
-        sampler = Sampler(Subject.at(url), Contract(tmp_path), [PATH])
+        sampler = Sampler(Subject.at(url), load_workload("fan-out"), tmp_path, [PATH])
         sampler.recheck()
     return sampler
 
@@ -35,29 +36,3 @@ def test_a_busy_server_may_refuse_until_it_has_recovered(tmp_path: Path) -> None
     assert recheck(tmp_path, 503, 504, 502).checked.after == 1
     with pytest.raises(WrongAnswer, match=r"got +500"):
         recheck(tmp_path, 504, 500)
-
-
-def test_a_refusal_can_be_the_right_answer(tmp_path: Path) -> None:
-    """Of a request with a body: with a detail of any length, and nothing but a problem."""
-    answers = iter(
-        [
-            (
-                422,
-                b'{"type":"about:blank","title":"Unprocessable Content","status":422,"detail":"x"}',
-            ),
-            (200, spec.problem(422)),
-        ]
-    )
-
-    class Refusing(Quiet):
-        def do_POST(self) -> None:
-            assert self.rfile.read(int(self.headers["Content-Length"])) == b"[]"
-            status, body = next(answers)
-            self.respond(status, body, spec.PROBLEM)
-
-    with served(Refusing) as url:
-        contract = Contract(tmp_path, refusals=(400, 422))
-        sampler = Sampler(Subject.at(url), contract, ["/notes"], body="[]")
-        assert sampler.ask("/notes")
-        with pytest.raises(WrongAnswer, match=r"expected +400 or 422"):
-            sampler.ask("/notes")

@@ -2,9 +2,8 @@
 
 import re
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -14,9 +13,9 @@ from conformance.behaviours.lab import Inquiry, Lab
 from conformance.behaviours.observe import INQUIRIES, ask, observe_running
 from conformance.matrix.rows import rows
 from conformance.prove import AGAIN
-from conformance.subject import Controlled, Subject, start
+from conformance.subject import Subject, start
 from harness.paths import ROOT
-from harness.servers.catalog import Target, find_target, find_targets
+from harness.servers.catalog import find_target, find_targets
 from harness.services import Services, backing_services
 from spec.behaviours import questions
 
@@ -37,32 +36,22 @@ _ALONE = 2  # of these, the servers for questions that the suite asks alone, as 
 Switch = tuple[str, str]  # a question's id and the answer that the server is switched to
 
 
-class Bench:
-    """One wrong server with a switch of its own."""
-
-    def __init__(self, target: Target, backing: Services, folder: Path) -> None:
-        folder.mkdir()
-        self.target, self.backing, self.folder = target, backing, folder
-        self.switch = folder / "fault"
-        self.switch.write_text("")
-
-    def start(self) -> AbstractContextManager[Controlled]:
-        own = {"FAULT_FILE": str(self.switch)}
-        return start(self.target, self.backing, self.folder, own)
-
-    def ask_all(self, queue: "SimpleQueue[Switch]") -> Iterator[tuple[Switch, str]]:
-        """The observed answers for each switch in the queue; restarts a server that stops."""
-        while True:
-            with self.start() as server:
-                while server.pids():
-                    try:
-                        id, answer = queue.get_nowait()
-                    except Empty:
-                        return
-                    self.switch.write_text(f"{id}={answer}" if answer else "")
-                    seen = ask(Lab(server, PATIENCE), INQUIRIES[id])
-                    self.switch.write_text("")
-                    yield (id, answer), seen.answer or seen.error
+def ask_all(backing: Services, folder: Path, queue: "SimpleQueue[Switch]") -> dict[Switch, str]:
+    """The observed answer for each switch in the queue; restarts a server that stops."""
+    folder.mkdir(exist_ok=True)
+    target, switch, seen = find_target(f"{WRONG}/wrong"), folder / "fault", dict[Switch, str]()
+    switch.write_text("")
+    while True:
+        with start(target, backing, folder, {"FAULT_FILE": str(switch)}) as server:
+            while server.pids():
+                try:
+                    id, answer = queue.get_nowait()
+                except Empty:
+                    return seen
+                switch.write_text(f"{id}={answer}" if answer else "")
+                observed = ask(Lab(server, PATIENCE), INQUIRIES[id])
+                switch.write_text("")
+                seen[id, answer] = observed.answer or observed.error
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +67,6 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
         queue = alone if INQUIRIES[id].lane == "alone" else others
         for answer in ("", *question.answers):
             queue.put((id, answer))
-    target = find_target(f"{WRONG}/wrong")
     with (
         pytest.MonkeyPatch.context() as patched,
         backing_services() as backing,
@@ -87,17 +75,25 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[Switch, str]:
         for name, seconds in SECONDS.items():
             patched.setattr(f"conformance.{name}", seconds)
         queues = [alone] * _ALONE + [others] * (_TOGETHER - _ALONE)
-        benches = [Bench(target, backing, folder / str(number)) for number in range(_TOGETHER)]
-        found = pool.map(lambda bench, queue: dict(bench.ask_all(queue)), benches, queues)
+        folders = [folder / str(number) for number in range(_TOGETHER)]
+        found = pool.map(partial(ask_all, backing), folders, queues)
         seen = {switch: answer for each in found for switch, answer in each.items()}
         for _ in range(AGAIN):  # as the suite does, with nothing else running
             again: SimpleQueue[Switch] = SimpleQueue()
-            for (id, answer), got in seen.items():
-                if got not in ([answer] if answer else questions()[id].answers):
-                    again.put((id, answer))
+            for switch in unexpected(seen):
+                again.put(switch)
             if not again.empty():
-                seen |= dict(benches[0].ask_all(again))
+                seen |= ask_all(backing, folders[0], again)
         return seen
+
+
+def unexpected(seen: dict[Switch, str]) -> dict[Switch, str]:
+    """The answers that differ from their switch; without one, those that are not listed."""
+    return {
+        (id, answer): got
+        for (id, answer), got in seen.items()
+        if got not in ([answer] if answer else questions()[id].answers)
+    }
 
 
 @pytest.mark.quick
@@ -108,19 +104,7 @@ def test_every_question_tells_somebody_something() -> None:
 
 
 def test_every_answer_is_distinguished(seen: dict[Switch, str]) -> None:
-    wrong = {
-        f"{id}={answer}": got for (id, answer), got in seen.items() if answer and got != answer
-    }
-    assert wrong == {}
-
-
-def test_every_question_has_a_listed_answer_without_a_switch(seen: dict[Switch, str]) -> None:
-    unlisted = {
-        id: got
-        for (id, answer), got in seen.items()
-        if not answer and got not in questions()[id].answers
-    }
-    assert unlisted == {}
+    assert unexpected(seen) == {}
 
 
 def test_every_switch_is_of_a_question() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
@@ -77,8 +78,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def show(browse: Browse, path: Path) -> Browse:
     """Opens pages as wide as a desktop, unless told otherwise."""
 
-    def opened(page: Path = path, width: int = DESKTOP, scheme: str = "light") -> Opened:
-        return browse(page, width=width, scheme=scheme)
+    def opened(page: Path = path, width: int = DESKTOP, **how: Any) -> Opened:
+        return browse(page, width=width, **how)
 
     return opened
 
@@ -314,7 +315,7 @@ def test_the_page_works_with_the_keyboard_only(page: Page) -> None:
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 def test_it_is_accessible(show: Browse, scheme: str, width: int) -> None:
     """By axe's rules, among them contrast; and no rating is shown by its colour alone."""
-    page = show(width=width, scheme=scheme).page
+    page = show(width=width, color_scheme=scheme).page
     page.locator(".question summary").nth(1).click()
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
@@ -340,19 +341,14 @@ def test_nothing_moves_and_paper_gets_cards(show: Browse) -> None:
 
 
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
-def test_without_scripts_everything_is_there(chromium: Browser, path: Path, width: int) -> None:
-    context = chromium.new_context(
-        viewport={"width": width, "height": 900}, java_script_enabled=False, offline=True
-    )
-    page = context.new_page()
-    page.goto(path.as_uri())
+def test_without_scripts_everything_is_there(show: Browse, width: int) -> None:
+    page = show(width=width, java_script_enabled=False).page
     assert shown(page) == QUESTIONS
     expect(page.locator("noscript p")).to_be_visible()
     expect(page.get_by_role("status")).to_have_text("6 of 6 questions shown")
     expect(page.get_by_role("search")).to_be_hidden()
     page.locator(".question summary").first.click()
     expect(page.get_by_text("Another path is another resource.")).to_be_visible()
-    context.close()
 
 
 def test_deployments_in_any_order_and_without_a_record() -> None:

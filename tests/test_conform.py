@@ -8,19 +8,14 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler
-from itertools import pairwise
 from pathlib import Path
 from subprocess import CompletedProcess
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from conformance import prove
 from conformance.subject import Subject
 from harness.errors import UsageError
 from harness.paths import ROOT
-from harness.servers.catalog import find_targets
 from harness.system.ports import free_port
 from tests.handlers import Quiet, served
 from tests.tasks import call, run, sh, started
@@ -171,9 +166,6 @@ def test_behaviours() -> None:
     differs = [row["differs"] for row in everything]
     assert differs == sorted(differs, reverse=True)
     assert {"nginx/nginx", "aiohttp/aiohttp"} <= everything[0]["answers"].keys()
-    unknown = call("behaviours", "--group", "smugling")
-    assert unknown.returncode == 2
-    assert "the groups are routing" in unknown.stderr
 
 
 def test_a_hello_server(whole: Whole) -> None:
@@ -219,12 +211,3 @@ def test_behaviours_are_recorded(whole: Whole) -> None:
     assert len(answers) == int(wrote[0])
     assert answers["trailing-slash"] == "not found"
     assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-def test_others_are_tested_between_servers_on_a_jvm() -> None:
-    every: Any = [SimpleNamespace(subject=target) for target in find_targets(["all"])]
-    spread: Any = prove._spread(every)
-    languages = [one.subject.server.manifest.language for one in spread]
-    on_jvm = [at for at, language in enumerate(languages) if language in ("java", "scala")]
-    assert min(after - before for before, after in pairwise(on_jvm)) > 5
-    assert sorted(map(id, spread)) == sorted(map(id, every))

@@ -7,9 +7,8 @@ their addresses. One server uses the real pip; the others use uv instead, for it
 import os
 import re
 import signal
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,13 @@ from harness.copies.new import copy_server
 from harness.copies.readme import blocks
 from harness.servers.build import toolchain
 from harness.servers.catalog import Server, find_servers
-from harness.services import Services, backing_services
+from harness.services import backing_services
 from harness.system.ports import accepts, free_port
-from harness.system.processes import spawn, stop, wait_until
+from harness.system.processes import wait_until
 from harness.system.programs import environment
 from harness.toolchains.install import require
 from tests.databases import with_mongodb_of_its_own
-from tests.tasks import fetch, run, selected, sh
+from tests.tasks import fetch, listening, run, sh, two_at_a_time
 from tests.test_new import SOURCED, files
 
 pytestmark = pytest.mark.timeout(1200)
@@ -55,44 +54,20 @@ chmod +x "$3/bin/pip"
 """
 
 
-@dataclass(frozen=True)
-class Copy:
-    """A server's copy, and the environment of a user's shell in it."""
-
-    server: Server
-    folder: Path
-    shell: Mapping[str, str]
-
-    def sh(self, commands: list[str]) -> str:
-        """Run commands as if pasted into a terminal, until one fails."""
-        return sh("\n".join(commands), self.folder, self.shell)
-
-    def serves(self, commands: list[str], log: Path) -> None:
-        """Fail unless the commands serve the contract until Ctrl-C, which ends all processes."""
-        port = free_port()
-        env_file = self.folder / ".env"
-        env_file.write_text(re.sub(r"(?m)^PORT=.*", f"PORT={port}", env_file.read_text()))
-        with log.open("w") as output:
-            process = spawn(
-                ["sh", "-e", "-c", "\n".join(commands)],
-                cwd=self.folder,
-                env=self.shell,
-                output=output,
-            )
-        try:
-            wait_until(
-                lambda: accepts("127.0.0.1", port) or process.poll() is not None, timeout=120
-            )
-            assert accepts("127.0.0.1", port), f"{commands}:\n{log.read_text()}"
-            for part in self.server.manifest.parts or spec.ENDPOINTS:
-                target = spec.ENDPOINTS[part].example
-                body = fetch(f"http://127.0.0.1:{port}{target}")
-                assert body == spec.expected(target).body, f"{commands}: {target}"
-            os.killpg(process.pid, signal.SIGINT)
-            process.wait(60)
-            assert wait_until(lambda: not accepts("127.0.0.1", port), timeout=60), commands
-        finally:
-            stop(process)
+def serve(
+    commands: list[str], folder: Path, shell: Mapping[str, str], parts: Iterable[spec.Part]
+) -> None:
+    """Fail unless the commands serve the contract until Ctrl-C, which ends all processes."""
+    port, env_file, log = free_port(), folder / ".env", folder.with_name("log")
+    env_file.write_text(re.sub(r"(?m)^PORT=.*", f"PORT={port}", env_file.read_text()))
+    command = ["sh", "-e", "-c", "\n".join(commands)]
+    with listening(command, port, log, cwd=folder, env=shell) as process:
+        for target in (spec.ENDPOINTS[part].example for part in parts):
+            body = fetch(f"http://127.0.0.1:{port}{target}")
+            assert body == spec.expected(target).body, f"{commands}: {target}"
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(60)
+        assert wait_until(lambda: not accepts("127.0.0.1", port), timeout=60), commands
 
 
 def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
@@ -103,34 +78,27 @@ def follow(server: Server, folder: Path, settings: Mapping[str, str]) -> None:
     shell["MYPY_CACHE_DIR"] = str(folder.parent / "mypy")  # most of it is the same for all servers
     if server.name != REAL_PIP:
         tools = folder / "tools"
-        tools.mkdir()
+        tools.mkdir(parents=True)
         (tools / "python3").write_text(UV_AS_PYTHON)
         (tools / "python3").chmod(0o755)
         shell["PATH"] = f"{tools}{os.pathsep}{shell['PATH']}"
-    copy = Copy(server, folder / "copy", shell)
-    copy_server(server, copy.folder, "my-service")
-    own = files(copy.folder)
+    copy = folder / "copy"
+    copy_server(server, copy, "my-service")
+    own = files(copy)
 
-    install, serve, test, *others = blocks((copy.folder / "README.md").read_text())
-    copy.sh([command for command in install if command != STARTING_DOCKER])
-    loading = [line for line in serve if line == SOURCED]
-    write_settings(copy.folder / ".env", settings, for_shells=bool(loading))
-    serving = serve[len(loading) :]
-    for commands in (serving, *([line] for block in others for line in block)):
-        copy.serves([*loading, *commands], folder / "log")
-    copy.sh(test)
+    install, first, test, *others = blocks((copy / "README.md").read_text())
+    sh("\n".join(command for command in install if command != STARTING_DOCKER), copy, shell)
+    loading = [line for line in first if line == SOURCED]
+    write_settings(copy / ".env", settings, for_shells=bool(loading))
+    for commands in (first[len(loading) :], *([line] for block in others for line in block)):
+        serve([*loading, *commands], copy, shell, server.manifest.parts or spec.ENDPOINTS)
+    sh("\n".join(test), copy, shell)
 
     if server.name in PROVED:
-        done = run("conform", str(copy.folder), "-k", CHECKS, timeout=900)
+        done = run("conform", str(copy), "-k", CHECKS, timeout=900)
         assert done.returncode == 0, done.stdout + done.stderr
-    copy.sh(["git init --quiet", "git add --all"])
-    assert set(copy.sh(["git -c core.quotePath=off ls-files"]).splitlines()) == own
-
-
-def follow_alone(server: Server, folder: Path, backing: Services) -> None:
-    """Follow them with a database of its own: servers' tests count the documents in it."""
-    with with_mongodb_of_its_own(backing, f"copy_{server.name}") as own:
-        follow(server, folder, own.environment())
+    sh("git init --quiet; git add --all", copy, shell)
+    assert set(sh("git -c core.quotePath=off ls-files", copy, shell).splitlines()) == own
 
 
 def write_settings(env_file: Path, settings: Mapping[str, str], *, for_shells: bool) -> None:
@@ -149,15 +117,15 @@ def write_settings(env_file: Path, settings: Mapping[str, str], *, for_shells: b
 def followed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Future[None]]]:
-    """Follow two READMEs at a time, only those of the selected servers."""
-    servers = selected(request)
-    with backing_services() as backing, ThreadPoolExecutor(2) as pool:
-        folders = [tmp_path_factory.mktemp(server.name) for server in servers]
-        yield {
-            server.name: pool.submit(follow_alone, server, folder, backing)
-            for server, folder in zip(servers, folders, strict=True)
-        }
-        pool.shutdown(cancel_futures=True)
+    """Each with a database of its own: servers' tests count the documents in it."""
+    folder = tmp_path_factory.mktemp("copies")
+
+    def follow_alone(server: Server) -> None:
+        with with_mongodb_of_its_own(backing, f"copy_{server.name}") as own:
+            follow(server, folder / server.name, own.environment())
+
+    with backing_services() as backing, two_at_a_time(request, follow_alone) as results:
+        yield results
 
 
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -24,58 +24,49 @@ pytestmark = [pytest.mark.timeout(300), pytest.mark.quick]
 SIZE = 256 << 10
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Iterator[Path]:
-    """A file system with a capacity of ``SIZE`` bytes."""
-    folder = tmp_path / "small"
+@contextmanager
+def mounted(folder: Path, *what: str | Path) -> Iterator[None]:
+    """Mount a file system, or another folder, at a new folder inside the block."""
     folder.mkdir()
-    mounting = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mounting, check=False).returncode:
+    if os.geteuid() != 0 or subprocess.run(["mount", *what, folder], check=False).returncode:
         pytest.skip("only root can mount")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)
 
 
-def fill(folder: Path) -> None:
-    content = bytes(SIZE)
-    with suppress(OSError), (folder / "filler").open("wb", buffering=0) as file:
-        while file.write(content):
-            pass
-
-
-def test_a_result_on_a_full_disk(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The earlier result stays, and the error says what to do."""
+    small = tmp_path / "small"
     monkeypatch.setattr(store, "RESULTS", small)
     # Signals are pytest's own here.
     monkeypatch.setattr(task, "_SIGNALS", ())
     made = a_run()
-    path = write(made)
-    fill(small)
 
     @click.command()
     @reports_errors
     def main() -> None:
         write(made)
 
-    done = CliRunner().invoke(main)
-    assert done.exit_code == 2
-    assert done.stderr == (f"error: {path}: No space left on device: make room on the disk\n")
-    assert read(path) == made
-    assert {one.name for one in small.iterdir()} == {path.name, "filler"}
+    with mounted(small, "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs"):
+        path = write(made)
+        with suppress(OSError):
+            (small / "filler").write_bytes(bytes(SIZE))
+        done = CliRunner().invoke(main)
+        assert done.exit_code == 2
+        assert done.stderr == f"error: {path}: No space left on device: make room on the disk\n"
+        assert read(path) == made
+        assert {one.name for one in small.iterdir()} == {path.name, "filler"}
 
 
 def test_a_clone_that_cannot_be_written(tmp_path: Path) -> None:
     clone, read_only = tmp_path / "clone", tmp_path / "read-only"
-    clone.mkdir()
-    read_only.mkdir()
+    shutil.copytree(ROOT / "requirements", clone / "requirements")
     for name in ("just", "Justfile"):
         shutil.copy(ROOT / name, clone)
-    shutil.copytree(ROOT / "requirements", clone / "requirements")
-    bind = ["mount", "--bind", "-o", "ro", str(clone), str(read_only)]
-    if os.geteuid() != 0 or subprocess.run(bind, check=False).returncode:
-        pytest.skip("only root can mount")
-    done = execute(read_only / "just", "list")
-    subprocess.run(["umount", str(read_only)], check=True)
+    with mounted(read_only, "--bind", "-o", "ro", clone):
+        done = execute(read_only / "just", "list")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert f"cannot write to {read_only}" in done.stderr

@@ -1,7 +1,6 @@
 """Figures in texts come from published results."""
 
 import math
-import re
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,8 @@ from bench.analysis.estimates import Difference
 from bench.analysis.words import figure_text
 from bench.records.warning import Warning
 from harness.errors import UsageError
-from harness.servers.catalog import find_servers
 from tests.runs import MACHINE, a_run
-from upkeep import reference, reproduced
+from upkeep import reference
 from upkeep.claims import Claim, Judged, told_apart
 from upkeep.reference import pack
 from upkeep.texts import check, texts, update
@@ -28,7 +26,6 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "reference" / "box"
     folder.mkdir(parents=True)
     (folder / "text.json.gz").write_bytes(pack(a_run()))
-    (folder / "short.json.gz").write_bytes(pack(a_run("short", cases=("1 worker",))))
     monkeypatch.setattr(reference, "REFERENCE", folder.parent)
     reference.published.cache_clear()
     reference.published_rows.cache_clear()
@@ -186,51 +183,20 @@ def test_the_text_of_a_figure(value: float | None, text: str) -> None:
     assert figure_text(value) == text
 
 
-def test_a_table_is_filled_in(page: Path) -> None:
-    call = 'measured("box/text", 200, "rate", "failed", case="1 worker", tied=true)'
-    assert lines_of(page, call) == [
-        "| Server | Throughput, requests/s | Failed requests, % | Tied |",
-        "| --- | ---: | ---: | ---: |",
-        "| express/express | 4,059 (4,011 to 4,109) | 0 [0 to 0] |  |",
-        "| tornado/tornado | 2,050 (2,025 to 2,075) | 0 [0 to 0] | A |",
-        "| flask/gevent | 2,040 (2,015 to 2,065) | 0 [0 to 0] | A |",
-        "| flask/gunicorn | 913 (902 to 925) | 0.033 [0 to 0.099] |  |",
-    ]
-
-
-def test_a_summary_is_filled_in(page: Path) -> None:
-    head, ruler, *lines = lines_of(page, 'summary("box", "cpu", {"short": 200}, root="")')
-    assert head == "| Server | Lines | `/index`, µs/request |"
-    assert ruler == "| --- | ---: | ---: |"
-    (express,) = (line for line in lines if line.startswith("| [express](node/express) |"))
-    assert re.fullmatch(r".* \| \d+ \| 230 \|", express)
-    assert len(lines) == len(find_servers())
-
-
-def test_a_figure_in_every_case_is_filled_in(page: Path) -> None:
-    """Of tornado, nothing was measured with two workers at 10."""
-    assert lines_of(page, 'cases("box/text", 10, "cpu")') == [
-        "| Server | 1 worker, µs/request | 2 workers, µs/request |",
-        "| --- | ---: | ---: |",
-        "| [express](../node/express) | 230 | 120 |",
-        "| [flask](../python/flask) | 1,000 | 520 |",
-        "| [flask](../python/flask)/gevent | 470 | 230 |",
-        "| [tornado](../python/tornado) | 460 |  |",
-    ]
-
-
 @pytest.mark.parametrize(
     ("call", "row"),
     [
-        ('answers({"two-hosts": "Two hosts"})', r"\*\*served\*\* \|"),
-        ("servers()", r"node \| \d+ \| event loop \| .*"),
-        ("deployments()", r"\d+ \| `express`, `cluster` \| .*"),
+        (
+            'measured("box/text", 200, "rate", "failed", case="1 worker", tied=true)',
+            "| tornado/tornado | 2,050 (2,025 to 2,075) | 0 [0 to 0] | A |",
+        ),
+        # With two workers at 10, nothing was measured of it
+        ('cases("box/text", 10, "cpu")', "| [tornado](../python/tornado) | 460 |  |"),
     ],
 )
-def test_what_is_recorded_is_filled_in(page: Path, call: str, row: str) -> None:
-    first = "| [express](../node/express) | "
-    (express,) = (line for line in lines_of(page, call) if line.startswith(first))
-    assert re.fullmatch(row, express.removeprefix(first))
+def test_a_table_is_filled_in(page: Path, call: str, row: str) -> None:
+    """More of them are in the repository's own texts, which the last test compares."""
+    assert row in lines_of(page, call)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +206,7 @@ def test_what_is_recorded_is_filled_in(page: Path, call: str, row: str) -> None:
         (ONE.replace("rate", "speed"), "no figure 'speed', only rate, "),
         (ONE.replace("/express", "/cluster"), "no express/cluster at level 200"),
         (ONE.replace("200", "20"), "nothing at level 20"),
-        (ONE.replace("text", "json"), "no published result 'box/json', only box/short, "),
+        (ONE.replace("text", "json"), "no published result 'box/json', only box/text"),
         (ONE.replace("case", "median"), "unexpected keyword argument 'median'"),
         ('figure("box/text", "express/express")', "missing 2 required positional arguments"),
         (ONE.replace("200", '"many"'), "Unknown format code 'g' for object of type 'str'"),
@@ -263,52 +229,27 @@ def test_a_call_that_cannot_be_filled(page: Path, call: str, message: str) -> No
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "wrong"),
     [
-        "It serves 900 requests/s.",
-        "It takes 1.5 ms, which is much.",
-        "It is 2.5 times as fast.",
-        "It is 1.3× as fast.",
-        f"It is <!-- {{{{ {ONE} }}}} -->4,080",
-        "It is 4,080<!-- end -->",
-        "<!-- quoted: a page of 2014 -->900 requests/s<!-- end --> are served",
+        ("It serves 900 requests/s.", [3]),
+        ("It takes 1.5 ms, which is much.", [3]),
+        ("It is 2.5 times as fast.", [3]),
+        ("It is 1.3× as fast.", [3]),
+        (f"It is <!-- {{{{ {ONE} }}}} -->4,080", [3]),
+        ("It is 4,080<!-- end -->", [3]),
+        ("<!-- quoted: a page of 2014 -->900 requests/s<!-- end --> are served", [3]),
+        ("In `sleep?ms=5 ms` and after 12 sometimes, in 2014.", []),
+        ("```sh\necho <!-- {{ figure() }} --> 900 requests/s\n```", []),
+        ("They say <!-- quoted: a page -->900 requests/s, 3 times\nothers<!-- end -->.", []),
+        ("See [this](https://example.org/3ms).", []),
     ],
 )
-def test_a_figure_that_comes_from_no_result(page: Path, text: str) -> None:
+def test_a_figure_needs_a_result_or_a_source(page: Path, text: str, wrong: list[int]) -> None:
     page.write_text(f"# Title\n\n{text}\n")
-    assert [one.line for one in check(page)] == [3]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "In `sleep?ms=5 ms` and after 12 sometimes, in 2014.",
-        "```sh\necho <!-- {{ figure() }} --> 900 requests/s\n```",
-        "They say <!-- quoted: a page of 2014 -->900 requests/s, 3 times\nothers<!-- end -->.",
-        "See [this](https://example.org/3ms).",
-    ],
-)
-def test_what_is_no_figure(page: Path, text: str) -> None:
-    page.write_text(f"{text}\n")
-    assert check(page) == []
+    assert [one.line for one in check(page)] == wrong
 
 
 @pytest.mark.timeout(600)
 def test_the_figures_in_the_repository_come_from_published_results() -> None:
     wrong = [one for path in texts() for one in check(path)]
     assert wrong == [], "\n".join(map(str, wrong))
-
-
-def test_two_runs_of_a_workload_are_compared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reproduced, "FOLDER", tmp_path)
-    first, second = a_run(cases=("1 worker",)), a_run(cases=("1 worker",))
-    second.started = "2026-01-02T05:04:05+00:00"
-    for one in second.measurements:
-        one.rate *= 0.5 if one.target == "express/express" else 1.1
-    for name, run in (("first", first), ("second", second)):
-        (tmp_path / f"text.{name}.json.gz").write_bytes(pack(run))
-    page = tmp_path / "page.md"
-    *_, row = lines_of(page, 'reproduced("text")')
-    assert row == "| The text workload | 4 | 2.0 | 8 of 40 | 36.5% | 0.0% |"

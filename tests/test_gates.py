@@ -51,6 +51,16 @@ def used(pressure: Pressure | None = None, **cpu: float) -> Usage:
     return Usage(cpu=own, machine=14.0, pressure=pressure or Pressure(machine=0.7))
 
 
+def source(counted: int, least: int = 100_000) -> Sources:
+    return Sources(name="postgresql", counted=counted, least=least)
+
+
+def mostly_failed(counted: int) -> dict[str, Any]:
+    """At a given rate, 90% of the requests fail; a source counts so many operations."""
+    result = loaded(requests=10_000, errors=Errors(status=90_000))
+    return {"workload": RATE, "result": result, "sources": [source(counted, 10_000)]}
+
+
 @pytest.mark.parametrize(
     ("given", "kinds"),
     [
@@ -85,6 +95,8 @@ def used(pressure: Pressure | None = None, **cpu: float) -> Usage:
         ({"usage": used(server=17.0), "workload": RATE}, []),
         ({"usage": used(upstream=9.0)}, ["upstream-busy"]),
         ({"checked": Checked(during=0, after=9, unanswered=9)}, ["uncompared"]),
+        ({"sources": [source(201_100)]}, ["other-clients"]),
+        (mostly_failed(600_000), ["other-clients", "failed"]),
         ({"result": loaded(errors=Errors(status=2000))}, ["failed"]),
         ({"result": loaded(windows=[100] * 4 + [120] * 8)}, ["unsteady"]),
         ({"warmup": Warmup(seconds=120, requests=9)}, ["never-level"]),
@@ -103,6 +115,8 @@ def used(pressure: Pressure | None = None, **cpu: float) -> Usage:
         ({"usage": used(server=12.4)}, []),
         ({"usage": used(database=5.9), "cores": PINNED}, []),
         ({"usage": used(database=6.1), "cores": PINNED | {"database": [2]}}, []),
+        ({"sources": [source(200_900)]}, []),
+        (mostly_failed(120_000), ["failed"]),  # the failed ones may have used it, too
         ({"result": loaded(errors=Errors(status=900))}, []),
     ],
 )  # fmt: skip
@@ -113,21 +127,6 @@ def test_each_gate(given: dict[str, Any], kinds: list[str]) -> None:
         "warmup": Warmup(seconds=4, requests=9, until_level=0), "cores": {},
     }  # fmt: skip
     assert [one.kind for one in warnings(**usual | given)] == kinds
-
-
-@pytest.mark.parametrize(
-    ("counted", "failed", "is_told"),
-    [(200_900, 0, False), (201_100, 0, True), (120_000, 90_000, False), (600_000, 90_000, True)],
-)
-def test_failed_requests_may_have_used_a_source(counted: int, failed: int, is_told: bool) -> None:
-    answered = 100_000 - failed
-    result = loaded(requests=answered, errors=Errors(status=failed))
-    sources = [Sources(name="postgresql", counted=counted, least=answered)]
-    checked = Checked(during=9, after=9, unanswered=0)
-    found = warnings(
-        CLOSED, CLOSED.case[0], CONNECTIONS, result, used(), checked, sources, None, {}
-    )
-    assert ("other-clients" in [one.kind for one in found]) == is_told
 
 
 @pytest.mark.parametrize(

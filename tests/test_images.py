@@ -7,20 +7,20 @@ base, which the Dockerfile's ``ARG BASE`` takes, is a Debian with Python, Node.j
 import json
 import os
 import platform
+import re
 import signal
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import psutil
 import pytest
-from bson import ObjectId
-from pymongo import MongoClient
 
 import spec
 from harness.copies.new import copy_server
@@ -28,15 +28,14 @@ from harness.errors import UsageError
 from harness.paths import TOOLS
 from harness.servers.catalog import Server, find_servers
 from harness.services import backing_services
-from harness.system.ports import accepts, free_port
-from harness.system.processes import spawn, stop, wait_until
+from harness.system.ports import free_port
 from harness.system.scratch import scratch
 from harness.toolchains.install import require
 from harness.toolchains.known import TOOLCHAINS
 from harness.toolchains.wheel import install_wheel
 from tests.attempts import attempts
 from tests.programs import execute
-from tests.tasks import fetch, selected
+from tests.tasks import fetch, listening, two_at_a_time
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -160,9 +159,9 @@ def settings() -> Iterator[dict[str, str]]:
         yield {**backing.environment(), "FILES_DIR": "/srv/files", "HOST": "127.0.0.1"}
 
 
-def check(buildah: Buildah, image: str, server: Server, settings: Mapping[str, str]) -> None:
+def check(buildah: Buildah, server: Server, settings: Mapping[str, str]) -> None:
     """Fail unless the image may be deployed: what it holds, and what a container of it does."""
-    config = json.loads(buildah("inspect", "--type", "image", image))["Docker"]["config"]
+    config = json.loads(buildah("inspect", "--type", "image", server.name))["Docker"]["config"]
     health = config["Healthcheck"]["Test"]
     assert "HOST=0.0.0.0" in config["Env"]
     assert config["Cmd"][0] != "/bin/sh", "CMD is not in exec form"
@@ -170,7 +169,7 @@ def check(buildah: Buildah, image: str, server: Server, settings: Mapping[str, s
     program = {"scala": "bash", "java": "bash", "go": "sh"}.get(language, language)
     assert health[:2] == ["CMD", program], "only that is in every such image"
 
-    with buildah.container(image) as container:
+    with buildah.container(server.name) as container:
         root = Path(buildah("mount", container))
         holds_no_more_than_it_needs(root, config["WorkingDir"], server)
         runs(buildah, container, root, config, settings)
@@ -186,28 +185,19 @@ def runs(
     port = free_port()
     variables = [f"--env={name}={value}" for name, value in settings.items()]
     variables += [f"--env=PORT={port}", f"--volume={spec.FILES}:{settings['FILES_DIR']}:ro"]
-    with (buildah.folder / f"{container}.log").open("w+") as log:
-        process = spawn(
-            buildah.command("run", *variables, container, "--", *SAY_STATUS, *config["Cmd"]),
-            cwd=buildah.folder,
-            env={**os.environ, **ENVIRONMENT},
-            output=log,
-        )
-        try:
-            wait_until(lambda: accepts("127.0.0.1", port) or process.poll() is not None, timeout=60)
-            assert accepts("127.0.0.1", port), Path(log.name).read_text()
-            started = psutil.Process(process.pid).children(recursive=True)
-            serving = [one for one in started if listens(one, port)]
-            assert all(one.uids().real for one in serving), "requests run as root"
-            serves(f"http://127.0.0.1:{port}", settings["MONGODB_URL"])
-            buildah("run", *variables, container, "--", *config["Healthcheck"]["Test"][1:])
-            serving[0].send_signal(signal.SIGTERM)
-            process.wait(30)
-            status = (root / STATUS).read_text().strip()
-            # Uvicorn ends by the signal itself once it has stopped, and a JVM with its number.
-            assert status in ("0", "143"), Path(log.name).read_text()
-        finally:
-            stop(process)
+    command = buildah.command("run", *variables, container, "--", *SAY_STATUS, *config["Cmd"])
+    log, env = buildah.folder / f"{container}.log", {**os.environ, **ENVIRONMENT}
+    with listening(command, port, log, cwd=buildah.folder, env=env) as process:
+        started = psutil.Process(process.pid).children(recursive=True)
+        serving = [one for one in started if listens(one, port)]
+        assert all(one.uids().real for one in serving), "requests run as root"
+        serves(f"http://127.0.0.1:{port}")
+        buildah("run", *variables, container, "--", *config["Healthcheck"]["Test"][1:])
+        serving[0].send_signal(signal.SIGTERM)
+        process.wait(30)
+        status = (root / STATUS).read_text().strip()
+        # Uvicorn ends by the signal itself once it has stopped, and a JVM with its number.
+        assert status in ("0", "143"), log.read_text()
 
 
 def holds_no_more_than_it_needs(root: Path, workdir: str, server: Server) -> None:
@@ -227,61 +217,37 @@ def listens(process: psutil.Process, port: int) -> bool:
         return False
 
 
-def serves(url: str, mongodb_url: str) -> None:
+def serves(url: str) -> None:
+    """Both databases, and what reads and checks bodies."""
     for target in ("/index", "/mongo", "/agents"):
         assert fetch(url + target) == spec.expected(target).body
-    body = json.dumps({"title": "From an image", "text": ""}).encode()
-    headers = {"Content-Type": "application/json"}
-    with urlopen(Request(f"{url}/notes", body, headers), timeout=30) as answer:
-        note: dict[str, Any] = json.load(answer)
-    with MongoClient[dict[str, Any]](mongodb_url) as client:
-        notes = client.get_default_database()["notes"]
-        stored = notes.find_one_and_delete({"_id": ObjectId(note.pop("_id"))})
-    assert stored
-    assert note == {name: stored[name] for name in ("title", "text")}
+    bad = Request(f"{url}/notes", b'{"title": 7}', {"Content-Type": "application/json"})
+    with pytest.raises(HTTPError, match=r"400|422"):
+        urlopen(bad, timeout=30)
 
 
-def build(buildah: Buildah, server: Server, *, without: str | None = None) -> str:
-    """Build a copy's image, of a Dockerfile without one instruction if that is named."""
-    image = f"{server.name}-without-{without.lower()}" if without else server.name
-    copy = buildah.folder / image
+def build(buildah: Buildah, server: Server) -> None:
+    """Build the image of a copy, which has the server's name."""
+    copy = buildah.folder / server.name
     copy_server(server, copy, "my-service")
-    dockerfile = copy / "Dockerfile"
-    lines = dockerfile.read_text().splitlines(keepends=True)
-    dockerfile.write_text("".join(line for line in lines if line.split()[:1] != [without]))
     volumes = shared(CACHES.get(server.manifest.language, ()))
-    bases = [
-        f"--build-arg={line.split()[1].split('=')[0]}=localhost/base"
-        for line in lines
-        if line.startswith("ARG ")
-    ]
-    buildah.build(image, copy, *volumes, *bases)
-    return image
+    bases = re.findall(r"(?m)^ARG (\w+)", (copy / "Dockerfile").read_text())
+    options = [f"--build-arg={base}=localhost/base" for base in bases]
+    buildah.build(server.name, copy, *volumes, *options)
 
 
 @pytest.fixture(scope="module")
 def checked(
     request: pytest.FixtureRequest, buildah: Buildah, settings: Mapping[str, str]
 ) -> Iterator[dict[str, Future[None]]]:
-    """The images of the selected servers, two at a time."""
-
     def build_and_check(server: Server) -> None:
-        check(buildah, build(buildah, server), server, settings)
+        build(buildah, server)
+        check(buildah, server, settings)
 
-    with ThreadPoolExecutor(2) as pool:
-        yield {one.name: pool.submit(build_and_check, one) for one in selected(request)}
-        pool.shutdown(cancel_futures=True)
+    with two_at_a_time(request, build_and_check) as results:
+        yield results
 
 
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
 def test_the_image_of_a_copy_serves(server: Server, checked: dict[str, Future[None]]) -> None:
     checked[server.name].result()
-
-
-def test_an_image_that_runs_as_root_is_refused(
-    buildah: Buildah, settings: Mapping[str, str]
-) -> None:
-    server = find_servers()["hono"]
-    image = build(buildah, server, without="USER")
-    with pytest.raises(AssertionError, match="as root"):
-        check(buildah, image, server, settings)

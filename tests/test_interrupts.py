@@ -5,7 +5,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +16,6 @@ import psutil
 import pytest
 
 from harness.paths import ROOT, RUN
-from harness.services import backing_services
 from harness.system.ports import free_port
 from harness.system.processes import wait_until
 from harness.system.programs import find_program
@@ -25,7 +24,8 @@ from tests.interrupted import GONE, Task, task, words_of
 from tests.manifests import write_server
 from tests.programs import execute
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(600)]
+# The services are not restarted for each task, as these tests keep them running
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(600), pytest.mark.usefixtures("backing")]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -89,44 +89,31 @@ main()
 """
 
 
-@pytest.fixture(scope="module", autouse=True)
-def databases() -> Iterator[None]:
-    """Keep them running, so that they are not restarted for each task."""
-    with backing_services():
-        yield
-
-
-def runs(words: str) -> Callable[[Task], bool]:
-    """Whether a process of the task has these words in its command line."""
-    return lambda running: any(words in words_of(one) for one in running.look())
-
-
-def writes(words: str) -> Callable[[Task], bool]:
-    """Whether the task has written these words."""
-    return lambda running: words in running.output
-
-
 @dataclass(frozen=True)
 class Kind:
-    """A kind of task, a condition that holds once it is busy, and its final message."""
+    """A kind of task, what it has written or runs once it is busy, and its final message."""
 
     words: tuple[str, ...]
-    is_busy: Callable[[Task], bool]
+    busy: str
     message: str = ""
+
+    def is_busy(self, running: Task) -> bool:
+        texts = (running.output, *map(words_of, running.look()))
+        return any(self.busy in text for text in texts)
 
 
 KINDS = {
-    "serve": Kind(("serve", "tornado"), writes("Ctrl-C stops it"), "stopping tornado/tornado"),
-    "services": Kind(("services",), writes("Ctrl-C")),
+    "serve": Kind(("serve", "tornado"), "Ctrl-C stops it", "stopping tornado/tornado"),
+    "services": Kind(("services",), "Ctrl-C"),
     "conform": Kind(
         ("conform", "express/express", "aiohttp/aiohttp"),
-        runs("-m app.main"),
+        "-m app.main",
         "interrupted: these are the results so far",
     ),
     "bench": Kind(
-        ("bench", "text", "--quick", "--repeats", "40", "nginx"), runs("h2load --h1"), "kept in"
+        ("bench", "text", "--quick", "--repeats", "40", "nginx"), "h2load --h1", "kept in"
     ),
-    "build": Kind(("serve", "{slow}"), runs("sleep 300"), "building interrupted"),
+    "build": Kind(("serve", "{slow}"), "sleep 300", "building interrupted"),
 }
 
 
@@ -184,14 +171,10 @@ def test_a_teardown_that_does_not_end_is_given_up() -> None:
     assert time.monotonic() - began < 30
 
 
-FIRST_INSTALLS = [
-    ("just", signal.SIGKILL),
-    ("packages", signal.SIGKILL),
-    *(("just", number) for number in SIGNALS),
-]
-
-
-@pytest.mark.parametrize(("fetched", "number"), FIRST_INSTALLS)
+@pytest.mark.parametrize(
+    ("fetched", "number"),
+    [("packages", signal.SIGKILL), *product(["just"], [*SIGNALS, signal.SIGKILL])],
+)
 def test_an_interrupted_first_install(fetched: str, number: signal.Signals, tmp_path: Path) -> None:
     """While pip fetches just and uv, or uv the project's own packages."""
     clone, programs = tmp_path / "clone", tmp_path / "clone" / ".tools" / "bin"

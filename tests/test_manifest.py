@@ -42,8 +42,8 @@ concurrent = false
 """
 
 
-def write(root: Path, text: str, name: str = "example") -> Path:
-    path = root / "python" / name / "server.toml"
+def write(root: Path, text: str, name: str = "python/example") -> Path:
+    path = root / name / "server.toml"
     path.parent.mkdir(parents=True)
     path.write_text(text)
     return path
@@ -88,7 +88,7 @@ def test_errors_name_the_file_and_the_field(
 
 def test_names(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
-    write(tmp_path, GOOD, "other")
+    write(tmp_path, GOOD, "python/other")
     assert [one.name for one in find_targets(("example",), tmp_path)] == [
         "example/first",
         "example/second",
@@ -108,9 +108,7 @@ def test_an_unknown_name_gets_the_nearest_as_a_hint(tmp_path: Path) -> None:
 
 def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
-    second = tmp_path / "node" / "example" / "server.toml"
-    second.parent.mkdir(parents=True)
-    second.write_text(GOOD)
+    write(tmp_path, GOOD, "node/example")
     assert find_servers(tmp_path)["example"].folder.parent.name == "node"
     (broken,) = broken_manifests(tmp_path)
     assert broken.endswith(f"the name example is taken by {tmp_path / 'node' / 'example'}")
@@ -118,7 +116,7 @@ def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:
 
 def test_a_broken_manifest_affects_only_its_own_server(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
-    path = write(tmp_path, GOOD.replace('title = "Example"', "title = 5"), "other")
+    path = write(tmp_path, GOOD.replace('title = "Example"', "title = 5"), "python/other")
     assert [one.name for one in find_targets(("all",), tmp_path)] == [
         "example/first",
         "example/second",

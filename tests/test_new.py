@@ -1,6 +1,5 @@
 """`just new`: the files of a copy, its name, and bad usage."""
 
-import json
 import re
 import shutil
 from dataclasses import replace
@@ -108,31 +107,27 @@ def test_readmes_say_in_the_same_words_how_to_run_a_copy(server: Server) -> None
     assert len(others) == (len(server.manifest.deployment) > 1)
 
 
-def test_a_name_stands_wherever_node_has_one(tmp_path: Path) -> None:
-    copy_server(server_of("express"), tmp_path, "my-service")
-    assert (tmp_path / "README.md").read_text().startswith("# my-service\n")
-    package = json.loads((tmp_path / "package.json").read_text())
-    lock = json.loads((tmp_path / "package-lock.json").read_text())
-    assert {package["name"], lock["name"], lock["packages"][""]["name"]} == {"my-service"}
-    own = json.loads((server_of("express").folder / "package.json").read_text())
-    assert package == own | {"name": "my-service"}
-
-
-def test_a_name_stands_wherever_sbt_has_one(tmp_path: Path) -> None:
-    copy_server(server_of("play"), tmp_path, "my-service")
-    program = "target/universal/stage/bin/my-service"
-    assert (tmp_path / "README.md").read_text().startswith("# my-service\n")
-    assert program in blocks((tmp_path / "README.md").read_text())[1]
-    assert find_target(str(tmp_path)).deployment.run[-1] == program
-    assert 'name := "my-service"' in (tmp_path / "build.sbt").read_text()
-    assert 'CMD ["bin/my-service"]' in (tmp_path / "Dockerfile").read_text()
-
-
-def test_a_name_stands_where_maven_has_one(tmp_path: Path) -> None:
-    copy_server(server_of("spring"), tmp_path, "my-service")
-    own = (server_of("spring").folder / "pom.xml").read_text()
-    renamed = own.replace("<artifactId>server<", "<artifactId>my-service<")
-    assert (tmp_path / "pom.xml").read_text() == renamed != own
+@pytest.mark.parametrize(
+    ("server", "own", "file", "place"),
+    [
+        ("express", "Express", "README.md", "# {}\n"),
+        ("express", "express-reference-server", "package.json", '"name": "{}"'),
+        ("express", "express-reference-server", "package-lock.json", '"name": "{}"'),
+        ("play", "play", "README.md", "stage/bin/{} "),
+        ("play", "play", "server.toml", "stage/bin/{}"),
+        ("play", "play", "build.sbt", 'name := "{}"'),
+        ("play", "play", "Dockerfile", 'CMD ["bin/{}"]'),
+        ("spring", "server", "pom.xml", "<artifactId>{}</artifactId>"),
+        ("net-http", "net-http", "go.mod", "module example.com/{}\n"),
+    ],
+)
+def test_a_name_stands_wherever_a_language_has_one(
+    server: str, own: str, file: str, place: str, tmp_path: Path
+) -> None:
+    copy_server(server_of(server), tmp_path, "my-service")
+    before, after = ((one / file).read_text() for one in (server_of(server).folder, tmp_path))
+    assert before.count(place.format(own)) == after.count(place.format("my-service")) > 0
+    assert place.format(own) not in after
 
 
 @pytest.mark.parametrize(

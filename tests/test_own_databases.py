@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,10 @@ from harness.servers.catalog import find_target
 from harness.servers.running import running as serving
 from harness.services import documents, tables
 from harness.services.fixtures import clear, fill
+from harness.services.mongodb import MongoDB
+from harness.services.postgresql import PostgreSQL
 from harness.system.ports import free_port
-from tests.databases import OwnMongoDB, OwnPostgreSQL, running
+from tests.databases import owned_in_mongodb, owned_in_postgresql, running
 from tests.tasks import call, fetch, run
 
 pytestmark = pytest.mark.timeout(300)
@@ -32,23 +33,18 @@ NOWHERE = "mongodb://127.0.0.1:9/theirs"
 @pytest.fixture(scope="module")
 def urls(open_folder: Path) -> Iterator[dict[str, str]]:
     """Both databases."""
-    with ExitStack() as held:
-        mongodb = OwnMongoDB(open_folder / "mongodb")
-        postgresql = OwnPostgreSQL(open_folder / "postgresql")
-        mongodb_url = mongodb.make_owner(held.enter_context(running(mongodb)))
-        database_url = postgresql.make_owner(held.enter_context(running(postgresql)))
+    with (
+        running(MongoDB(open_folder / "mongodb")) as mongodb,
+        running(PostgreSQL(open_folder / "postgresql")) as postgresql,
+    ):
+        mongodb_url, database_url = owned_in_mongodb(mongodb), owned_in_postgresql(postgresql)
         yield {"MONGODB_URL": mongodb_url, "DATABASE_URL": database_url}
 
 
 def _answers(name: str, settings: dict[str, str], *paths: str) -> None:
     """Fail unless a server answers requests for these paths."""
-    others = {
-        "HOST": "127.0.0.1",
-        "PORT": str(free_port()),
-        "FILES_DIR": str(spec.FILES),
-        "SLOW_API_URL": "http://127.0.0.1:9/",
-    }
-    with serving(find_target(name), others | settings) as server:
+    others = {"FILES_DIR": str(spec.FILES), "SLOW_API_URL": "http://127.0.0.1:9/"}
+    with serving(find_target(name), others | settings | {"PORT": str(free_port())}) as server:
         for path in paths:
             assert fetch(server.url + path), f"{name}: {path}"
 
@@ -72,8 +68,7 @@ def test_each_language_is_served_from_them(urls: dict[str, str]) -> None:
 def test_each_other_driver_takes_the_options_of_postgresql(name: str, urls: dict[str, str]) -> None:
     fill(urls)
     url = f"{urls['DATABASE_URL']}?connect_timeout=3"
-    settings = {"DATABASE_URL": url, "MONGODB_URL": NOWHERE}
-    _answers(name, settings, "/agents")
+    _answers(name, {"DATABASE_URL": url, "MONGODB_URL": NOWHERE}, "/agents")
 
 
 def _swap_slugs(articles: Collection[dict[str, Any]]) -> None:
@@ -113,11 +108,9 @@ def test_differences_from_the_fixtures_are_undone(urls: dict[str, str]) -> None:
             "ALTER TABLE agentfeatures ADD more text",
             "ALTER TABLE agentfeatures DROP CONSTRAINT agentfeatures_number_key",
             "DROP TABLE agentfeatures",
-            "DROP TABLE fixtures",
+            "DROP TABLE fixtures, agentfeatures, agent_login_status",
         ):
             connection.execute(statement)
-            if "fixtures" in statement:
-                connection.execute("DROP TABLE agentfeatures, agent_login_status")
             assert tables.fill(database_url)
             assert not tables.fill(database_url)
 

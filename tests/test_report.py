@@ -1,7 +1,6 @@
 """The report's files, and the runs that it shows."""
 
 import csv
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -26,6 +25,7 @@ from tests.runs import MACHINE, a_failure, a_run, short
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.quick]
 
+BEST = "express/express"
 ELSEWHERE = MACHINE.model_copy(update={"cpu": "another CPU"})
 
 
@@ -101,17 +101,11 @@ def test_without_names_it_shows_the_newest_complete_runs(
     nothing = CliRunner().invoke(main)
     assert nothing.exit_code == 2
     assert "`./just bench text --quick`" in nothing.output
-    number = count(1)
-
-    def write_one(about: str, complete: bool) -> None:
-        at = next(number)
+    # An old one, a new one, and one that was stopped
+    for number, complete in enumerate((True, True, False), 1):
         run = short(repeats=1, complete=complete)
-        run.workload = run.workload.model_copy(update={"about": about})
-        write(run.model_copy(update={"id": f"run-{at}", "started": f"2026-01-0{at}T00:00:00"}))
-
-    write_one("the old one", complete=True)
-    write_one("the new one", complete=True)
-    write_one("the one that was stopped", complete=False)
+        run.id, run.started = f"run-{number}", f"2026-01-0{number}T00:00:00"
+        write(run)
     (tmp_path / "broken.json").write_text("{")
     done = CliRunner().invoke(main)
     assert done.exit_code == 0, done.output
@@ -133,47 +127,38 @@ def test_the_overview_compares_servers_of_one_machine() -> None:
     tables = tables_of(sections_of([closed, rate, short(machine=ELSEWHERE)]))
     assert [len(table.columns) for table in tables] == [2, 1]
     by_rate, by_time = tables[0].columns
-    assert (by_rate.best, by_time.best) == ("express/express", "express/express")
+    assert (by_rate.best, by_time.best) == (BEST, BEST)
     assert by_rate.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.02)
     assert by_time.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.02)
     assert by_rate.is_disqualified("flask/gevent")
     assert by_rate.ranked_value("flask/gevent") is None
-    assert by_rate.standing("express/express") == "best"
+    assert by_rate.standing(BEST) == "best"
     assert by_rate.standing("flask/gunicorn") == ""
-    assert next(iter(tables[0].servers)) == "express/express"
+    assert next(iter(tables[0].servers)) == BEST
 
 
-def test_a_workload_of_some_servers_or_of_several_cases_has_no_column() -> None:
-    published, several = short("published"), a_run("several", levels=(10,))
-    published.workload = published.workload.model_copy(update={"servers": ["express/express"]})
-    (table,) = tables_of(sections_of([published, several, short("general")]))
-    assert [section.name for section in table.columns] == ["general"]
-    assert [section.name for section in table.others] == ["published", "several"]
-    (alone,) = tables_of(sections_of([published]))
-    assert [section.name for section in alone.columns] == ["published"]
-
-
-def test_a_run_of_few_servers_or_of_an_older_contract_has_no_column() -> None:
+def test_only_general_runs_under_the_newest_contract_have_columns() -> None:
+    """Not those of some or of few servers, in several cases, or under an older contract."""
+    published, several = short("published", servers=[BEST]), a_run("several", levels=(10,))
     few, old, general = short("few"), short("old"), short("general")
-    few.servers = {"express/express": few.servers["express/express"]}
+    few.servers = {BEST: few.servers[BEST]}
     few.measurements = [one for one in few.measurements if one.target in few.servers]
     for server in old.servers.values():
         server.fingerprint = "of another contract"
     general.started = "2999-01-01T00:00:00+00:00"
-    (table,) = tables_of(sections_of([few, old, general]))
+    (table,) = tables_of(sections_of([published, several, few, old, general]))
     assert [section.name for section in table.columns] == ["general"]
-    assert [section.name for section in table.others] == ["few", "old"]
-    (alone,) = tables_of(sections_of([old]))
-    assert [section.name for section in alone.columns] == ["old"]
+    assert [section.name for section in table.others] == ["few", "old", "published", "several"]
+    for run in (published, old):
+        (alone,) = tables_of(sections_of([run]))
+        assert [section.name for section in alone.columns] == [run.workload_name]
 
 
 def test_the_machine_that_measured_most_under_the_newest_contract_comes_first() -> None:
     one, other = short("one"), [short(name, machine=ELSEWHERE) for name in ("two", "three")]
     far = MACHINE.model_copy(update={"cpu": "an older CPU"})
     old = [short(f"old-{at}", machine=far) for at in range(3)]
-    rare = [short(f"rare-{at}") for at in range(3)]
-    for run in rare:
-        run.workload = run.workload.model_copy(update={"servers": ["express/express"]})
+    rare = [short(f"rare-{at}", servers=[BEST]) for at in range(3)]
     for run in old:
         for server in run.servers.values():
             server.fingerprint = "of another contract"
@@ -199,8 +184,7 @@ def test_a_warm_up_is_said_to_be_judged_only_where_it_was() -> None:
 
 
 def test_the_picture_leaves_refusals_out() -> None:
-    served, refused = short("one"), short("two")
-    refused.workload = refused.workload.model_copy(update={"statuses": [404]})
+    served, refused = short("one"), short("two", statuses=[404])
     (table,) = tables_of(sections_of([served, refused]))
     assert ">The two workload<" not in overview_svg(table)
     (only,) = tables_of(sections_of([refused]))
@@ -233,7 +217,7 @@ def test_a_wide_interval_is_not_a_tie() -> None:
     (section,) = table.columns
     assert section.first_rows["flask/gunicorn"].tied, "its interval includes the best"
     assert section.standing("flask/gunicorn") == "noisy"
-    assert section.standing("express/express") == "best"
+    assert section.standing(BEST) == "best"
     assert overview_svg(table).count('class="noisy"') == 1
     assert 'class="share noisy"' in overview_page([table], None)
 
@@ -241,16 +225,16 @@ def test_a_wide_interval_is_not_a_tie() -> None:
 def test_a_server_whose_load_was_not_there_is_not_ranked() -> None:
     run = short()
     for one in run.measurements:
-        if one.target == "express/express":
+        if one.target == BEST:
             one.warnings = [Warning(kind="overload", values={"share": 0.95})]
     (table,) = tables_of(sections_of([run]))
     (section,) = table.columns
-    assert (section.ranked_value("express/express"), section.best) == (None, "tornado/tornado")
+    assert (section.ranked_value(BEST), section.best) == (None, "tornado/tornado")
     assert "not ranked</a>" in overview_page([table], None)
     best, *_, last = section.first_rows.values()
     assert best.relative
     assert best.relative.value == 1
-    assert (last.target, last.tied, last.relative) == ("express/express", "", None)
+    assert (last.target, last.tied, last.relative) == (BEST, "", None)
 
 
 def test_failed_requests_are_in_the_curves_of_response_times() -> None:

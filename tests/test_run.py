@@ -3,16 +3,15 @@
 import resource
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from pymongo.errors import OperationFailure
 
 from bench.analysis.caveats import caveats
 from bench.generators.interface import TransientError
-from bench.measuring import cores as affinity
 from bench.measuring import machine
 from bench.measuring.cores import default, parse
 from bench.measuring.pace import work
@@ -25,7 +24,7 @@ from bench.records import store
 from bench.records.measurement import Measurement
 from bench.records.result import Run
 from bench.workloads.load import Load
-from bench.workloads.workload import Case, Workload, load_workload
+from bench.workloads.workload import Case, load_workload
 from harness.errors import TaskError, UsageError
 from harness.servers.catalog import Target, find_targets
 from harness.services import Services
@@ -42,23 +41,13 @@ def targets() -> list[Target]:
     return find_targets(TARGETS)
 
 
-@pytest.fixture
-def with_workers() -> list[Target]:
-    return find_targets(("aiohttp/gunicorn", "flask/gunicorn", "tornado/tornado"))
-
-
-def plan(repeats: int = 4) -> Workload:
+def test_each_repeat_is_a_block_in_an_order_that_the_seed_decides() -> None:
+    targets = find_targets(("aiohttp/gunicorn", "flask/gunicorn", "tornado/tornado"))
     cases = [Case(name=name, settings={"WORKERS": name}) for name in ("1", "2")]
     load = Load(model="closed", levels=[10, 100], duration=10)
-    update = {"case": cases, "load": load, "repeats": repeats}
-    return load_workload("text").model_copy(update=update)
-
-
-def test_each_repeat_is_a_block_in_an_order_that_the_seed_decides(
-    with_workers: list[Target],
-) -> None:
-    targets = with_workers
-    made = trials(plan(), targets, seed=7)
+    update = {"case": cases, "load": load, "repeats": 4}
+    plan = load_workload("text").model_copy(update=update)
+    made = trials(plan, targets, seed=7)
     blocks = [[trial.key[:3] for trial in made if trial.repeat == at] for at in (1, 2, 3, 4)]
     assert [trial.repeat for trial in made] == sorted(trial.repeat for trial in made)
     assert [trial.order for trial in made] == list(range(1, len(made) + 1))
@@ -69,16 +58,19 @@ def test_each_repeat_is_a_block_in_an_order_that_the_seed_decides(
     for block in blocks:
         rivals = [{key[1:] for key in block[at : at + 3]} for at in range(0, len(block), 3)]
         assert all(len(pair) == 1 for pair in rivals), "those that are compared run side by side"
-    again = trials(plan(), list(reversed(targets)), seed=7)
+    again = trials(plan, list(reversed(targets)), seed=7)
     assert [trial.key for trial in again] == [trial.key for trial in made]
-    assert [trial.key for trial in trials(plan(), targets, seed=8)] != [trial.key for trial in made]
+    assert [trial.key for trial in trials(plan, targets, seed=8)] != [trial.key for trial in made]
 
 
 @pytest.fixture
 def attempt(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, targets: list[Target]
 ) -> Callable[..., tuple[Run, list[tuple[str, int]]]]:
-    """Run two repeats; ``ends`` has the errors of a server's attempts, one after the other."""
+    """Run two repeats of one case and level, or resume a run.
+
+    ``ends`` has the errors of a server's attempts, one after the other.
+    """
     monkeypatch.setattr(store, "RESULTS", tmp_path)
     monkeypatch.setattr("bench.measuring.runner._PAUSE", 0)
 
@@ -94,7 +86,9 @@ def attempt(
             return own.model_copy(update={"order": trial.order})
 
         monkeypatch.setattr("bench.measuring.runner.measure", measure)
-        made = made or empty()
+        if not made:
+            made = runs.short(repeats=2, complete=False)
+            made.measurements, made.failures = [], []
         context = RunContext(made.workload, Services("", "", ""), tmp_path, ["/index"])
         measure_all(made, targets, context, lambda *_: None)
         assert store.read(tmp_path / f"{made.id}.json") == made
@@ -114,12 +108,6 @@ def test_a_run_is_resumed_only_at_its_commit(targets: list[Target]) -> None:
     stopped.project = machine.commit()
     with pytest.raises(UsageError, match="or the suite has changed since"):
         require_unchanged(stopped, targets)
-
-
-def empty() -> Run:
-    """A run of one case and level, with two repeats and without measurements."""
-    plain = runs.short(repeats=2, complete=False)
-    return plain.model_copy(update={"measurements": [], "failures": []})
 
 
 TORNADO = "tornado/tornado"
@@ -171,10 +159,6 @@ def test_a_run_stops_when_nothing_can_be_measured(attempt: Any) -> None:
         attempt({name: [TransientError("down")] * 9 for name in TARGETS})
 
 
-def source(*costs: int) -> Source:
-    return Source("mongodb", "", lambda: 0, costs)
-
-
 @pytest.mark.parametrize(
     ("costs", "ended", "good", "sequences", "least"),
     [
@@ -190,23 +174,22 @@ def source(*costs: int) -> Source:
 def test_failures_may_all_be_on_the_paths_that_use_a_source(
     costs: list[int], ended: int, good: int, sequences: int, least: int
 ) -> None:
-    assert source(*costs).least(ended, good, sequences) == least
+    source = Source("mongodb", "", lambda: 0, costs)
+    assert source.least(ended, good, sequences) == least
 
 
-def test_a_source_that_is_gone_is_not_the_server_s_failure() -> None:
-    def refuse() -> int:
-        raise ConnectionRefusedError("refused")
-
-    with pytest.raises(TransientError, match="mongodb cannot be reached: refused"):
-        replace(source(1), read=refuse).count()
-
-
-def test_counters_that_a_user_may_not_read_are_named() -> None:
-    def refuse() -> int:
-        raise OperationFailure("not authorized", code=13)
-
-    with pytest.raises(UsageError, match="MONGODB_URL needs the role clusterMonitor"):
-        replace(source(1), read=refuse).count()
+@pytest.mark.parametrize(
+    ("why", "error", "message"),
+    [
+        (ConnectionRefusedError("gone"), TransientError, "mongodb cannot be reached: gone"),
+        (OperationFailure("denied", code=13), UsageError, "MONGODB_URL needs the role cluster"),
+    ],
+)
+def test_a_source_that_cannot_be_read_is_not_the_server_s_failure(
+    why: Exception, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        Source("mongodb", "", Mock(side_effect=why), [1]).count()
 
 
 @pytest.mark.parametrize(
@@ -242,12 +225,6 @@ def test_cores_are_divided_where_there_are_enough(
     assert default(range(count), sources=sources, workers=workers) == cores
 
 
-@pytest.fixture
-def eight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(affinity, "available", lambda: list(range(8)))
-
-
-@pytest.mark.usefixtures("eight")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -259,7 +236,8 @@ def eight(monkeypatch: pytest.MonkeyPatch) -> None:
         ("load=7-8", "7-8: this machine's cores are 0-7"),
     ],
 )
-def test_wrong_cores_are_refused(text: str, message: str) -> None:
+def test_wrong_cores_are_refused(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.measuring.cores.available", lambda: list(range(8)))
     assert parse(["server=0-2,5", "load=3"]) == {"server": [0, 1, 2, 5], "load": [3]}
     with pytest.raises(UsageError, match=message):
         parse(text.split())

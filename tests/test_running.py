@@ -14,7 +14,7 @@ from conformance.proxy import Proxy
 from harness.errors import TaskError, UsageError
 from harness.servers.catalog import Target, find_target
 from harness.servers.running import running
-from harness.servers.settings import read_settings
+from harness.servers.settings import DEFAULTS, environment, read_settings
 from harness.system.ports import free_port
 from tests.manifests import write_server
 
@@ -58,12 +58,18 @@ def test_the_caller_s_environment_stays_outside(
     )
 
 
-def test_a_server_that_ignores_its_port_gets_a_hint(tmp_path: Path) -> None:
-    port, other = free_port(), free_port()
+def test_a_server_that_ignores_its_port_gets_a_hint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a line that says what is waited for."""
+    monkeypatch.setattr("harness.servers.running._SILENT", 0.2)
+    port, other, told = free_port(), free_port(), list[str]()
     one = target(tmp_path, sys.executable, "serve.py", str(other))
     message = f"did not answer /index on port {port} within 3 s: .* the setting PORT"
-    with pytest.raises(TaskError, match=message), running(one, {"PORT": str(port)}, start=3):
+    settings = {"PORT": str(port)}
+    with pytest.raises(TaskError, match=message), running(one, settings, start=3, tell=told.append):
         pass
+    assert told == [f"waiting for {one.name} to answer /index; 3 s at most"]
 
 
 def test_a_server_has_started_once_it_answers_at_all(tmp_path: Path) -> None:
@@ -73,21 +79,9 @@ def test_a_server_has_started_once_it_answers_at_all(tmp_path: Path) -> None:
         pass
 
 
-def test_a_long_start_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.servers.running._SILENT", 0.2)
-    one, told = target(tmp_path, "sleep", "60"), list[str]()
-    settings = {"PORT": str(free_port())}
-    with pytest.raises(TaskError), running(one, settings, start=1, tell=told.append):
-        pass
-    assert told == [f"waiting for {one.name} to answer /index; 1 s at most"]
-
-
 def test_a_missing_program_is_named(tmp_path: Path) -> None:
-    one = target(tmp_path, "no-such-program")
-    with (
-        pytest.raises(UsageError, match="no-such-program"),
-        running(one, {"PORT": str(free_port())}),
-    ):
+    one, settings = target(tmp_path, "no-such-program"), {"PORT": str(free_port())}
+    with pytest.raises(UsageError, match="no-such-program"), running(one, settings):
         pass
 
 
@@ -111,17 +105,13 @@ def test_a_result_has_no_secret_of_a_server_s_environment(
 ) -> None:
     monkeypatch.setenv("MINE", "-Djavax.net.ssl.trustStorePassword=SECRET")
     settings = {
-        "PORT": str(free_port()),
         "DATABASE_URL": "postgresql://host/db?user=me&password=SECRET",
         "MONGODB_URL": "mongodb://me:SECRET@host/db?tlsCertificateKeyFilePassword=SECRET",
     }
-    with running(target(tmp_path, sys.executable, "serve.py", passes=("MINE",)), settings) as one:
-        recorded = settings_in(one.environment)
-    assert "SECRET" in one.environment["MINE"]
-    assert recorded == {
-        **{"HOST": "127.0.0.1", "PORT": settings["PORT"], "WORKERS": "1", "THREADS": "50"},
-        **{"DATABASE_URL": "postgresql://host/db", "MONGODB_URL": "mongodb://host/db"},
-    }
+    given = environment(target(tmp_path, "true", passes=("MINE",)), settings)
+    assert "SECRET" in given["MINE"]
+    shown = {"DATABASE_URL": "postgresql://host/db", "MONGODB_URL": "mongodb://host/db"}
+    assert settings_in(given) == DEFAULTS | shown
 
 
 def test_two_processes_are_not_given_the_same_port() -> None:

@@ -45,7 +45,6 @@ from harness.services.upstream import Upstream
 from harness.system.locks import is_locked
 from harness.system.ports import free_port, is_free
 from harness.system.processes import wait_until
-from tests.databases import OwnMongoDB
 from tests.databases import running as running_database
 from tests.tasks import run, started
 
@@ -92,8 +91,7 @@ def process_of(name: str) -> psutil.Process:
 
 def exported(log: Path) -> dict[str, str]:
     """The settings that `just services` prints."""
-    lines = [line.split(" ", 1)[1] for line in log.read_text().splitlines() if "export " in line]
-    return {name: value.strip("'") for name, value in (line.split("=", 1) for line in lines)}
+    return dict(re.findall(r"export (\w+)='?([^'\n]*)", log.read_text()))
 
 
 def test_the_databases_require_the_password(held: Services) -> None:
@@ -131,12 +129,12 @@ def test_a_database_has_no_right_of_root(name: str) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs it as another user")
 def test_data_that_root_has_written_is_handed_over(open_folder: Path) -> None:
-    mongodb = OwnMongoDB(open_folder / "handed-over")
+    mongodb = MongoDB(open_folder / "handed-over")
     with running_database(mongodb):
         pass
     for path in (mongodb.data, *mongodb.data.rglob("*")):
         os.chown(path, 0, 0)
-    with running_database(mongodb) as port, pymongo.MongoClient[Any](mongodb.url(port)) as client:
+    with running_database(mongodb) as url, pymongo.MongoClient[Any](url) as client:
         assert client.admin.command("ping")["ok"]
 
 
@@ -334,12 +332,9 @@ def test_a_database_that_does_not_start_keeps_its_data() -> None:
 
 
 def test_data_is_deleted_on_demand(open_folder: Path) -> None:
-    mongodb = OwnMongoDB(open_folder / "deleted")
+    mongodb = MongoDB(open_folder / "deleted")
     for number in (1, 2):
-        with (
-            running_database(mongodb) as port,
-            pymongo.MongoClient[Any](mongodb.url(port)) as client,
-        ):
+        with running_database(mongodb) as url, pymongo.MongoClient[Any](url) as client:
             client.refservers.mine.insert_one({"_id": number})
             assert client.refservers.mine.distinct("_id") == [number]
         if number == 1:

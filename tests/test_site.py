@@ -2,15 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from click.testing import CliRunner
 from markupsafe import escape
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from bench.records.store import read
 from bench.report.overview import tables_of
@@ -55,8 +56,8 @@ Show = Callable[..., Page]
 def show(browse: Browse, site: Path) -> Show:
     """Opens the start page."""
 
-    def start(width: int = DESKTOP, scheme: str = "light") -> Page:
-        return browse(site / "index.html", width=width, scheme=scheme).page
+    def start(width: int = DESKTOP, **how: Any) -> Page:
+        return browse(site / "index.html", width=width, **how).page
 
     return start
 
@@ -68,6 +69,12 @@ def row(page: Page, server: str) -> Locator:
 def width(found: Locator, figure: str) -> float:
     bar = found.locator(f"[data-figure={figure}] .bar")
     return float(bar.evaluate("node => node.getBoundingClientRect().width"))
+
+
+def risky(answers: Mapping[str, str]) -> dict[str, str]:
+    """Those of recorded answers that are risky."""
+    known = questions()
+    return {id: one for id, one in answers.items() if known[id].answers[one].rating == "risky"}
 
 
 @pytest.mark.quick
@@ -179,13 +186,9 @@ def test_its_figures_are_those_of_the_results(show: Show, sections: list[Section
 def test_it_counts_lines_and_risky_answers(show: Show) -> None:
     page = show()
     for name, server in find_servers().items():
-        default = server.manifest.deployment[0].name
-        answers = records.read(server)[default].answers
-        risky = [
-            id for id, one in answers.items() if questions()[id].answers[one].rating == "risky"
-        ]
+        answers = records.read(server)[server.manifest.deployment[0].name].answers
         cell = row(page, name).locator("[data-figure=risky]")
-        assert cell.get_attribute("data-value") == str(len(risky))
+        assert cell.get_attribute("data-value") == str(len(risky(answers)))
         expect(cell).to_contain_text(f"of {len(answers)}")
         lines = row(page, name).locator("[data-figure=lines]")
         expect(lines).to_have_text(re.compile(f"^{count_lines(server)}"))
@@ -262,7 +265,7 @@ def test_the_baseline_does_not_squeeze_the_others(show: Show) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 def test_it_is_accessible(show: Show, scheme: str, size: int) -> None:
-    page = show(size, scheme)
+    page = show(size, color_scheme=scheme)
     page.get_by_text(re.compile(r"^Servers")).click()
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
@@ -271,14 +274,11 @@ def test_it_is_accessible(show: Show, scheme: str, size: int) -> None:
     assert found.violations_count == 0, found.generate_report()
 
 
-def test_without_scripts_it_leads_on(chromium: Browser, site: Path) -> None:
-    context = chromium.new_context(java_script_enabled=False, offline=True)
-    page = context.new_page()
-    page.goto((site / "index.html").as_uri())
+def test_without_scripts_it_leads_on(show: Show) -> None:
+    page = show(java_script_enabled=False)
     expect(page.locator("noscript p")).to_be_visible()
     page.get_by_role("link", name="aiohttp").first.click()
     expect(page.get_by_role("heading", name="aiohttp")).to_be_visible()
-    context.close()
 
 
 def test_each_server_has_a_page_with_what_to_do(site: Path) -> None:
@@ -289,14 +289,9 @@ def test_each_server_has_a_page_with_what_to_do(site: Path) -> None:
         assert f"<dd>{count_lines(server)}, " in text
         risks = re.findall(r'<div class="risk">(.*?)</div>', text, re.DOTALL)
         for record in records.read(server).values():
-            for id, answer in record.answers.items():
-                rated = questions()[id].answers[answer]
-                if rated.rating == "risky":
-                    own = [one for one in risks if f"<code>{id}</code>" in one]
-                    assert any(f"<strong>{escape(answer)}</strong>" in one for one in own), (
-                        name,
-                        id,
-                    )
+            for id, answer in risky(record.answers).items():
+                own = [one for one in risks if f"<code>{id}</code>" in one]
+                assert any(f"<strong>{escape(answer)}</strong>" in one for one in own), (name, id)
 
 
 def test_code_is_linked_where_it_is_published(
@@ -308,17 +303,15 @@ def test_code_is_linked_where_it_is_published(
     place = tmp_path / "some" / "machine" / one.name
     place.parent.mkdir(parents=True)
     place.write_bytes(one.read_bytes())
-    words = ["site", str(tmp_path / "site"), "--code", "https://example.org/r"]
+    site = tmp_path / "site"
     for _ in range(2):
-        done = CliRunner().invoke(main, words)
+        done = CliRunner().invoke(main, ["site", str(site), "--code", "https://example.org/r"])
         assert done.exit_code == 0, done.output
-        assert done.stdout.strip() == str(tmp_path / "site" / "index.html")
-    page = (tmp_path / "site" / "servers" / "flask.html").read_text()
+        assert done.stdout.strip() == str(site / "index.html")
+    page = (site / "servers" / "flask.html").read_text()
     assert 'href="https://example.org/r/tree/HEAD/python/flask"' in page
-    text = (tmp_path / "site" / "results" / "text.html").read_text()
+    text = (site / "results" / "text.html").read_text()
     assert re.search(r'href="https://example.org/r/tree/[0-9a-f]+/python/flask"', text)
-    data = re.search(
-        r'id="data">(.*?)</script>', (tmp_path / "site" / "index.html").read_text(), re.S
-    )
+    data = re.search(r'id="data">(.*?)</script>', (site / "index.html").read_text(), re.S)
     assert data
     assert list(json.loads(data[1])) == ["text"]

@@ -1,6 +1,7 @@
 """The intervals hold what they promise, in runs with the noise of the published results."""
 
 import math
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,6 @@ from scipy.stats import t
 
 from bench.analysis.blocks import Table
 from bench.analysis.compact_letters import letters
-from bench.analysis.compare import changes
 from bench.analysis.estimates import ERROR, between_runs
 from bench.analysis.figures import (
     _PLAIN,
@@ -25,58 +25,25 @@ from bench.records.result import Run
 from bench.workloads.workload import load_workload, workload_names
 from harness.servers.catalog import find_targets
 from tests import simulation
-from tests.runs import a_run, short
-from tests.simulation import DESIGNS, NOISE, deviations, outcome, simulated
+from tests.runs import SERVERS, a_run, short, verdicts
+from tests.simulation import DESIGNS, NOISE, names_a_difference, outcome, simulated
 
 pytestmark = [pytest.mark.quick, pytest.mark.timeout(600)]
 
 REPEATS = 10
 
 
-each_outcome = pytest.mark.parametrize("figure", NOISE)
-each_design = pytest.mark.parametrize(("servers", "repeats"), DESIGNS)
-
-
-@each_outcome
-@each_design
+@pytest.mark.parametrize("figure", NOISE)
+@pytest.mark.parametrize(("servers", "repeats"), DESIGNS)
 def test_equal_servers_are_told_apart_in_at_most_5_percent_of_runs(
     figure: str, servers: int, repeats: int
 ) -> None:
-    assert outcome(figure, servers, repeats).false <= ERROR
-
-
-@each_outcome
-@each_design
-def test_all_intervals_of_a_run_hold_in_95_percent_of_runs(
-    figure: str, servers: int, repeats: int
-) -> None:
-    """Or in a few more: noise beyond a normal one makes the variances larger.
-
-    That of the 99th percentile most, which differs by servers.
+    """All intervals hold in 95%, or in a few more: noise beyond a normal one makes the variances
+    larger, that of the 99th percentile most, which differs by servers.
     """
-    most = 0.995 if figure == "p99" else 0.985
-    assert 0.93 <= outcome(figure, servers, repeats).covered <= most
-
-
-@each_design
-def test_a_second_implementation_agrees(servers: int, repeats: int) -> None:
-    one, other = np.triu_indices(servers, 1)
-    tail = ERROR / (servers * (servers + 1))
-    for figure in NOISE:
-        for logs, _ in simulated(figure, servers, repeats, runs=5):
-            table = simulation.table_of(logs)
-            own, own_freedom, pairs, freedom = deviations(logs)
-            half = np.exp(t.isf(tail, own_freedom) * own)
-            found = [table.estimate(str(at)) for at in range(servers)]
-            means = np.exp(logs.mean(axis=1))
-            assert [each.value for each in found] == pytest.approx(means)
-            assert [each.low for each in found] == pytest.approx(means / half)
-            assert [each.high for each in found] == pytest.approx(means * half)
-            half = np.exp(t.isf(tail, freedom) * pairs)
-            ratios = [table.ratio(str(a), str(b)) for a, b in zip(one, other, strict=True)]
-            apart = means[one] / means[other]
-            assert [each and each.low for each in ratios] == pytest.approx(apart / half)
-            assert [each and each.high for each in ratios] == pytest.approx(apart * half)
+    found = outcome(figure, servers, repeats)
+    assert found.false <= ERROR
+    assert 0.93 <= found.covered <= (0.995 if figure == "p99" else 0.985)
 
 
 @pytest.mark.parametrize("name", workload_names())
@@ -96,31 +63,21 @@ def test_missing_turns_leave_the_error() -> None:
     random = np.random.default_rng(1)
     found = []
     for logs, _ in simulated("rate", 7, REPEATS, runs=1000):
-        kept = random.random(logs.shape) >= 0.1
-        table = Table(
-            {
-                str(at): {
-                    block: math.exp(row[block]) for block in range(REPEATS) if kept[at, block]
-                }
-                for at, row in enumerate(logs)
-            }
-        )
-        found.append(set(table.letters([str(at) for at in range(7)]).values()) != {"A"})
+        logs[random.random(logs.shape) < 0.1] = math.nan
+        table = simulation.table_of(logs)
+        found.append(names_a_difference(table, [str(at) for at in range(7)]))
     assert np.mean(found) <= ERROR
 
 
 def test_servers_at_the_offered_rate_lend_no_certainty_to_others() -> None:
     """A third of the servers answer what was offered, without noise; the others answer less."""
     random = np.random.default_rng(2)
-    others = [str(at) for at in range(6)]
     found = []
     for logs, _ in simulated("rate", 6, REPEATS, runs=1000):
-        rates = dict(zip(others, np.exp(logs), strict=True))
-        alone = Table({name: dict(enumerate(of)) for name, of in rates.items()})
-        rates |= {name: 2 + random.normal(0, 1e-5, REPEATS) for name in ("at it", "too", "also")}
-        table = Table({name: dict(enumerate(of)) for name, of in rates.items()})
-        found.append(set(table.letters(others).values()) != {"A"})
-        at_it = table.estimate("at it")
+        offered = np.log(2 + random.normal(0, 1e-5, (3, REPEATS)))
+        alone, table = map(simulation.table_of, (logs, np.vstack([logs, offered])))
+        found.append(names_a_difference(table, [str(at) for at in range(6)]))
+        at_it = table.estimate("6")
         assert 1.99 < at_it.low < 2 < at_it.high < 2.01
         ratio, without = table.ratio("0", "1"), alone.ratio("0", "1")
         assert ratio
@@ -156,35 +113,29 @@ def test_the_ratio_between_two_runs_holds_the_truth_in_95_percent() -> None:
     assert np.mean(held) >= 0.93, "more, as blocks are the same here and do not cancel"
 
 
+def two_runs(count: int, factors: float | list[float]) -> Iterator[dict[str, str]]:
+    """What is said of the servers of two runs; in the second, their rates have these factors."""
+    runs = [short(repeats=REPEATS) for _ in range(2)]
+    both = (np.ones(len(SERVERS)), np.broadcast_to(factors, len(SERVERS)))
+    for logs, _ in simulated("rate", 2 * len(SERVERS), REPEATS, runs=count):
+        for run, own, factor in zip(runs, np.split(logs, 2), both, strict=True):
+            set_rates(run, 1000 * factor[:, None] * np.exp(own))
+        yield verdicts(*runs)
+
+
 @pytest.mark.parametrize("shift", [1.0, 0.6])
 def test_two_runs_of_the_same_servers_differ_in_at_most_5_percent(shift: float) -> None:
     """Even if the whole machine is slower in one of them."""
-    runs = [short(repeats=REPEATS) for _ in range(2)]
-    named = []
-    for logs, _ in simulated("rate", 2 * len(runs[0].servers), REPEATS, runs=300):
-        for run, own, factor in zip(runs, np.split(logs, 2), (1, shift), strict=True):
-            set_rates(run, factor * 1000 * np.exp(own))
-        verdicts = {
-            change.verdict for change in changes(runs[0], runs[1]) if change.figure == "rate"
-        }
-        named.append(bool(verdicts & {"better", "worse"}))
+    named = [bool({"better", "worse"} & {*said.values()}) for said in two_runs(300, shift)]
     assert np.mean(named) <= ERROR
 
 
 def test_a_server_that_got_much_slower_is_named_and_no_other() -> None:
     """Between two runs, the intervals include the noise between blocks: small changes are lost."""
-    runs = [short(repeats=REPEATS) for _ in range(2)]
-    slower, *others = runs[0].servers
     found = []
-    for logs, _ in simulated("rate", 2 * len(runs[0].servers), REPEATS, runs=50):
-        for run, own, factor in zip(runs, np.split(logs, 2), (1.0, 0.5), strict=True):
-            own[0] += math.log(factor)
-            set_rates(run, 1000 * np.exp(own))
-        verdicts = {
-            one.target: one.verdict for one in changes(runs[0], runs[1]) if one.figure == "rate"
-        }
-        found.append(verdicts[slower] == "worse")
-        assert not {verdicts[other] for other in others} & {"better", "worse"}
+    for said in two_runs(50, [0.5, 1, 1, 1]):
+        found.append(said.pop(next(iter(SERVERS))) == "worse")
+        assert not {"better", "worse"} & {*said.values()}
     assert np.mean(found) >= 0.8
 
 

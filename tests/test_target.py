@@ -28,7 +28,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture
-def server(backing: Services, wrong: Target, tmp_path: Path) -> Iterator[Running]:
+def server(backing: Services, wrong: Target) -> Iterator[Running]:
     """A server, started as its user would."""
     settings = backing.environment() | {"PORT": str(free_port()), "FILES_DIR": str(spec.FILES)}
     with running(wrong, settings) as found:

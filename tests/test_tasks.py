@@ -61,16 +61,9 @@ def test_serve_and_stop(tmp_path: Path) -> None:
         (("serve", "tornado"), {"HOST": "[::1]"}, "HOST: [::1] is no address"),
         (("serve", "tornado"), {"MONGODB_URL": "mongodb://127.0.0.1:9/refservers"}, "MONGODB_URL"),
         (("serve", "tornado"), {"MONGODB_URL": "mongodb://127.0.0.1:9"}, "must name the database"),
-        (
-            ("serve", "tornado"),
-            {"DATABASE_URL": "postgresql://refservers@127.0.0.1:9/refservers"},
-            "DATABASE_URL",
-        ),
-        (
-            ("serve", "tornado"),
-            {"MONGODB_URL": "mongodb://me:SECRET@127.0.0.1:80x/x"},
-            "MONGODB_URL is",
-        ),
+        (("serve", "tornado"), {"DATABASE_URL": "postgresql://me@127.0.0.1:9/x"}, "DATABASE_URL"),
+        (("serve", "tornado"), {"MONGODB_URL": "mongodb://me:SECRET@h:80x/x"}, "MONGODB_URL is"),
+        (("serve", "tornado"), {}, "cannot listen on 127.0.0.1:{port}"),
         (("serve", "all"), {}, "give one server, not all"),
         (("conform", "127.0.0.1:8000"), {}, "did you mean http://127.0.0.1:8000?"),
         (("behaviours", "nginx", "--page", "/etc/passwd/file.html"), {}, "/etc/passwd"),
@@ -91,17 +84,8 @@ def test_bad_usage_is_reported_in_one_line(
     assert done.returncode == 2
     last = done.stderr.splitlines()[-1]
     assert last.startswith("error: ")
-    assert message in last
+    assert message.format(port=port) in last
     assert "Topology" not in last
     assert "SECRET" not in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert "starting" not in done.stderr, "before any database is started"
-
-
-@pytest.mark.quick
-def test_a_taken_port() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        done = call("serve", "tornado", env={"PORT": str(port)})
-    assert done.returncode == 2
-    assert f"cannot listen on 127.0.0.1:{port}" in done.stderr

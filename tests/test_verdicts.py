@@ -7,7 +7,6 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -20,7 +19,7 @@ from conformance.report import show
 from conformance.run import Examination
 from conformance.verdict import Check, Verdict
 from harness.paths import ROOT
-from harness.servers.catalog import Target, find_target, find_targets, servers_of
+from harness.servers.catalog import Target, find_target
 from harness.servers.source import source_files
 from spec.behaviours import questions
 from tests.handlers import Quiet, served
@@ -217,20 +216,6 @@ def test_what_the_suite_loads_decides_a_verdict() -> None:
     for name in verdicts._NOT_THE_SUITE:
         assert (ROOT / name).exists()
         assert not any(file.startswith(name) for file in files)
-
-
-def test_the_states_of_all_servers_take_a_process_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    targets = find_targets(["all"])
-    started = list[object]()
-    start: Any = subprocess.Popen.__init__
-
-    def counted(process: Any, command: object, **options: Any) -> None:
-        started.append(command)
-        start(process, command, **options)
-
-    monkeypatch.setattr(subprocess.Popen, "__init__", counted)
-    assert verdicts.states_of(targets).keys() == {target.name for target in targets}
-    assert 0 < len(started) <= len(servers_of(targets))
 
 
 def test_tasks_accept_the_name_that_is_shown(target: Target) -> None:

@@ -62,7 +62,7 @@ def two(started: list[subprocess.Popen[bytes]]) -> Iterator[Workers]:
 
 def test_each_load_is_divided(tmp_path: Path, port: int, two: Workers) -> None:
     def put(*paths: str, **changes: Any) -> LoadResult:
-        return two.generate(load_spec(tmp_path, port, *paths, sizes=[2] * len(paths), **changes))
+        return two.generate(load_spec(tmp_path, port, *paths, **changes))
 
     result = put("/", "/wrong", level=50.0, duration=2.0)
     assert (result.requests, result.errors) == (50, Errors(status=50))
@@ -87,8 +87,6 @@ def test_parts_add_up(tmp_path: Path) -> None:
     assert len({part.seed for part in parts}) == 3
     (alone,) = divided(load_spec(tmp_path, 1, "/", model="closed", level=1.0), 3)
     assert alone.level == 1
-    rates = divided(load_spec(tmp_path, 1, "/", level=100.0), 3)
-    assert sum(part.level for part in rates) == pytest.approx(100)
 
 
 def test_a_lost_machine_ends_the_run(
@@ -113,10 +111,7 @@ def test_machines_have_the_same_versions() -> None:
         pass
 
 
-def test_without_its_token_a_worker_says_where_it_is_printed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
-    done = execute(sys.executable, "-m", "bench.worker", "127.0.0.1")
+def test_without_its_token_a_worker_names_the_variable() -> None:
+    done = execute(sys.executable, "-m", "bench.worker", "127.0.0.1", env={VARIABLE: ""})
     assert done.returncode == 2
     assert VARIABLE in done.stderr

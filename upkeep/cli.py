@@ -1,5 +1,6 @@
 """The command line."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from bench.report.picture import overview_svg
 from bench.report.section import sections_of
 from harness.errors import UsageError
 from harness.paths import CALLER, ROOT
+from harness.servers.manifest import WORD
 from harness.system.files import write_whole
 from harness.task import reports_errors
 from upkeep import submit as checks
@@ -38,11 +40,8 @@ def main() -> None:
     help="Publish despite warnings of this kind, or despite fewer levels and repeats.",
 )
 @click.option("--replace", is_flag=True, help="Replace the published result of this workload.")
-@click.option("--check", "only_check", is_flag=True, help="Only check; write nothing.")
 @reports_errors
-def submit(
-    name: str, machine: str | None, accepted: tuple[str, ...], replace: bool, only_check: bool
-) -> None:
+def submit(name: str, machine: str | None, accepted: tuple[str, ...], replace: bool) -> None:
     """Check a RESULT (a file, or an id in results/) and publish it in this repository.
 
     It must be complete, use the workload's own numbers, come from committed files that have not
@@ -53,7 +52,7 @@ def submit(
     path = find(name)
     run = read(path)
     where = machine or name_of(run.machine)
-    if not checks.is_name(where):
+    if not re.fullmatch(WORD, where, re.ASCII):
         raise UsageError(f"--machine: {where!r}: use a-z, 0-9 and hyphens")
     found = [*checks.problems(run, accepted=accepted), *checks.machine_problems(run, where)]
     identity = Identity.here()
@@ -63,13 +62,10 @@ def submit(
         for word in remains(clean, identity)
     ]
     place = place_of(run, where)
-    if place.exists() and not replace:
-        found.append(checks.Problem(f"{place.relative_to(ROOT)} exists", "replace it: --replace"))
-    checks.require(found, run.id)
     shown = place.relative_to(ROOT)
-    if only_check:
-        click.echo(f"{run.id} can be published as {shown}")
-        return
+    if place.exists() and not replace:
+        found.append(checks.Problem(f"{shown} exists", "replace it: --replace"))
+    checks.require(found, run.id)
     write_whole(place, pack(clean))
     click.echo(
         f"{shown} ({place.stat().st_size / 1e6:.1f} MB): commit it, then run `./just figures`"

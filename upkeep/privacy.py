@@ -28,7 +28,6 @@ class Identity:
 
     @classmethod
     def here(cls) -> "Identity":
-        """This machine's."""
         return cls(str(ROOT), str(Path.home()), getuser(), socket.gethostname())
 
     def substitutes(self) -> list[tuple[re.Pattern[str], str]]:

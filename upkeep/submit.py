@@ -1,6 +1,5 @@
 """``./just submit RESULT``: checks a result, and puts it among the published ones."""
 
-import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Collection, Iterator
@@ -10,7 +9,7 @@ from pathlib import Path
 from bench.analysis.figures import measured_by_table
 from bench.analysis.warning_words import text_of
 from bench.analysis.words import listed
-from bench.records.result import Run, ServerInfo
+from bench.records.result import Run
 from bench.records.store import read
 from bench.records.warning import SPOILING, Spoiling
 from bench.workloads.workload import Changes, Workload, load_workload
@@ -70,22 +69,18 @@ def _project(run: Run) -> Iterator[Problem]:
             "submit from the checkout that measured it",
         )
         return
-    changed = {
-        info.folder: files
-        for info in run.servers.values()
-        if (files := _changed_files(run.project, info))
-    }
-    for folder, files in changed.items():
-        yield Problem(
-            f"{folder} has changed since: {listed(files)}",
-            "commit the changes and measure again, or submit from the commit that was measured",
-        )
+    for folder in sorted({info.folder for info in run.servers.values()}):
+        if files := _changed_files(run.project, folder):
+            yield Problem(
+                f"{folder} has changed since: {listed(files)}",
+                "commit the changes and measure again, or submit from the commit that was measured",
+            )
 
 
-def _changed_files(commit: str, info: ServerInfo) -> list[str]:
+def _changed_files(commit: str, folder: str) -> list[str]:
     """A server's files that differ from the commit that was measured."""
-    done = _git("diff", "--name-only", "--no-renames", commit, "--", info.folder)
-    untracked = _git("ls-files", "--others", "--exclude-standard", "--", info.folder)
+    done = _git("diff", "--name-only", "--no-renames", commit, "--", folder)
+    untracked = _git("ls-files", "--others", "--exclude-standard", "--", folder)
     names = [*done.stdout.splitlines(), *untracked.stdout.splitlines()]
     return sorted(Path(one).name for one in names if Path(one).name not in _BESIDE)
 
@@ -194,8 +189,3 @@ def require(found: Collection[Problem], what: str) -> None:
     if found:
         lines = [f"  - {one.what}\n    → {one.advice}" for one in found]
         raise TaskError("\n".join([f"{what} cannot be published:", *lines]))
-
-
-def is_name(machine: str) -> bool:
-    """Whether it can name a machine."""
-    return re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", machine) is not None

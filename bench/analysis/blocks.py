@@ -156,7 +156,6 @@ class Table:
         self._covariance[inside] = design.covariance(noise)
 
     def __contains__(self, name: str) -> bool:
-        """Whether it has the server."""
         return name in self._at
 
     def estimate(self, name: str) -> Estimate:

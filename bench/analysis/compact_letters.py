@@ -10,22 +10,15 @@ def letters(names: Sequence[str], differ: Callable[[str, str], bool]) -> dict[st
     Two servers share a letter if and only if they do not differ. By insertion and absorption:
     Piepho, An algorithm for a letter-based representation of all-pairwise comparisons (2004).
     """
-    groups = [frozenset(names)]
+    groups = {frozenset(names)}
     for one, other in combinations(names, 2):
         if differ(one, other):
-            split = [
+            split = {
                 part
                 for group in groups
                 for part in ([group - {one}, group - {other}] if {one, other} <= group else [group])
-            ]
-            groups = [
-                group
-                for at, group in enumerate(split)
-                if not any(
-                    group < kept or (group == kept and at > place)
-                    for place, kept in enumerate(split)
-                )
-            ]
+            }
+            groups = {group for group in split if not any(group < kept for kept in split)}
     shown = sorted(
         sorted(names.index(name) for name in group) for group in groups if len(group) > 1
     )

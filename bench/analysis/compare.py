@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import click
 import numpy as np
@@ -12,7 +13,6 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.analysis.blocks import Repeats, block_effects
-from bench.analysis.comparable import differences
 from bench.analysis.estimates import ERROR, Estimate, Ratio, between_runs, bounded, mean_of
 from bench.analysis.figures import FIGURES, measured_by_table, most_of, values_by_server
 from bench.analysis.summary import column, shown
@@ -25,6 +25,10 @@ from harness.errors import UsageError
 from harness.task import reports_errors
 
 _Place = tuple[str, float]  # A case and a level
+_LEAST = 0.05  # The share below which a change is ignored
+# Fields of a workload that change no figure, and its load, whose fields are compared
+_NOT_THE_MEASUREMENT = {"title", "about", "servers", "repeats", "quick", "load"}
+_GENERATOR = "h2load"  # Its version changes what is measured with
 
 
 @dataclass(frozen=True)
@@ -41,25 +45,23 @@ class Change:
     ratio: float  # Of the geometric means, after divided by before
     # Adjusted for how many ratios are shown; None for a single repeat
     interval: Ratio | None
-    # `better`; `worse`; `same` (no change is found, or it is below the threshold); `shared` (it
-    # changed, but no more than the other servers did); or `unsure` (a single repeat has no
-    # interval)
+    # `better`; `worse`; `same` (no change is found, or one of less than 5%); `shared` (it changed,
+    # but no more than the other servers did); or `unsure` (a single repeat has no interval)
     verdict: str
 
 
-def changes(before: Run, after: Run, least: float = 0.05) -> list[Change]:
+def changes(before: Run, after: Run) -> list[Change]:
     """The changes of the servers and figures that both runs have.
 
-    A change below ``least`` counts as ``same``. At most 5% of all comparisons of runs of the same
-    servers name any change (Bonferroni over the ratios shown). A change is named only if the
-    server has changed against the other servers, too: what all have in common may be the
-    machine's.
+    At most 5% of all comparisons of runs of the same servers name any change (Bonferroni over the
+    ratios shown). A change is named only if the server has changed against the other servers, too:
+    what all have in common may be the machine's.
     """
     load = after.workload.load
     both = [pair for figure in shown(load) for pair in _pairs(before, after, figure)]
     order = {target: at for at, target in enumerate(after.servers)}
     both.sort(key=lambda pair: (order[pair.target], pair.place))
-    return [_change(pair, load, ERROR / len(both), least) for pair in both]
+    return [_change(pair, load, ERROR / len(both)) for pair in both]
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def _pairs(before: Run, after: Run, figure: str) -> Iterator[_Pair]:
             yield _Pair(place, figure, target, olds, news)
 
 
-def _change(pair: _Pair, load: Load, error: float, least: float) -> Change:
+def _change(pair: _Pair, load: Load, error: float) -> Change:
     old, new = pair.before[pair.target], pair.after[pair.target]
     raw = np.array([*old.values(), *new.values()])
     values = bounded(raw, most_of(FIGURES[pair.figure], load)).tolist()
@@ -100,14 +102,14 @@ def _change(pair: _Pair, load: Load, error: float, least: float) -> Change:
         tuple(new.values()),
         mean_of(others) / mean_of(ones),
         ratio,
-        _verdict(pair, ratio, error, least),
+        _verdict(pair, ratio, error),
     )
 
 
-def _verdict(pair: _Pair, ratio: Ratio | None, error: float, least: float) -> str:
+def _verdict(pair: _Pair, ratio: Ratio | None, error: float) -> str:
     if ratio is None:
         return "unsure"
-    if not ratio.differs or abs(ratio.value - 1) < least:
+    if not ratio.differs or abs(ratio.value - 1) < _LEAST:
         return "same"
     own = _against_others(pair, error)
     if own and (not own.differs or (own.value > 1) != (ratio.value > 1)):
@@ -157,21 +159,46 @@ def gone(before: Run, after: Run) -> list[str]:
     return found
 
 
+def differences(before: Run, after: Run) -> list[str]:
+    """In what two runs differ that should be the same, each as text."""
+    one, other = _conditions(before), _conditions(after)
+    return [
+        f"{name} ({_text(one[name])} and {_text(other[name])})"
+        for name in one
+        if one[name] != other[name]
+    ]
+
+
+def _conditions(run: Run) -> dict[str, Any]:
+    load, machine = run.workload.load.model_dump(), run.machine.model_dump()
+    return {
+        "workload": run.workload_name,
+        "quick": run.quick,
+        **run.workload.model_dump(exclude=_NOT_THE_MEASUREMENT),
+        **{f"load {name}": value for name, value in load.items()},
+        **{f"machine's {name}": value for name, value in machine.items()},
+        f"version of {_GENERATOR}": run.versions.get(_GENERATOR),
+        "affinity": sorted({_text(one.affinity) for one in run.measurements}),
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={_text(one)}" for name, one in value.items()) or "none"
+    if isinstance(value, list):
+        return listed(map(_text, value)) if value else "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("before")
 @click.argument("after")
-@click.option(
-    "--least",
-    default=5.0,
-    show_default=True,
-    type=click.FloatRange(min=0),
-    help="Ignore changes of less than this many percent.",
-)
 @click.option("--anyway", is_flag=True, help="Compare runs that are not alike.")
 @click.option("--json", "to_json", is_flag=True, help="Print JSON.")
 @reports_errors
-def main(before: str, after: str, least: float, anyway: bool, to_json: bool) -> None:
-    """Show what changed from result BEFORE to result AFTER (files, or ids in results/).
+def main(before: str, after: str, anyway: bool, to_json: bool) -> None:
+    """Show what changed by 5% or more from result BEFORE to result AFTER (files, or ids in
+    results/).
 
     The ratios' intervals include the noise within and between the repeats of each run. They cannot
     include a change of the machine between the runs, so a change that all servers share is not
@@ -185,7 +212,7 @@ def main(before: str, after: str, least: float, anyway: bool, to_json: bool) -> 
         if not anyway:
             raise UsageError(f"{text}. --anyway compares them all the same")
         say(text)
-    found, lost = changes(one, other, least / 100), gone(one, other)
+    found, lost = changes(one, other), gone(one, other)
     if not found and not lost:
         raise UsageError("these results have no server, case and level in common")
     if to_json:

@@ -90,8 +90,6 @@ class Difference:
 
 def mean_of(values: Sequence[float]) -> float:
     """The geometric mean; infinite if one value is."""
-    if math.inf in values:
-        return math.inf
     with np.errstate(divide="ignore"):  # the mean is 0 if one value is
         return math.exp(np.log(values).mean())
 

@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bench.analysis.caveats import caveats
 from bench.analysis.figures import FIGURES, Row, ranking, rows_of
 from bench.analysis.words import at_level, figure_text, interval_text, kinds_words, ratio_text
 from bench.records.result import Run
 from bench.records.warning import Severity
 from bench.workloads.load import OPEN, Load
+from harness.console import result
 
 _STYLES: dict[Severity, str] = {"spoils": "bold yellow", "limits": "yellow", "note": "dim"}
 _USED = ("cores", "database_cores", "generator_cores", "rest_cores", "per_core")
@@ -30,24 +31,27 @@ def column(figure: str, load: Load) -> str:
     return f"{figure} {unit}{', closed' if unit == 'ms' and load.model not in OPEN else ''}"
 
 
-def show(run: Run, console: Console) -> None:
-    """Print a table for each case and level, with its warnings, and then the failures."""
+def show(run: Run) -> None:
+    """Print what must be known before the figures; then a table for each case and level, with its
+    warnings; and then the failures."""
+    for caveat in caveats(run):
+        result.print(Text(f"! {caveat}", style="yellow"), soft_wrap=True)
     rows = rows_of(run)
     for (case, level), group in groupby(rows, key=lambda row: (row.case, row.level)):
         title = f"\n{run.workload_name}, {case}, {at_level(run.workload.load, level)}"
-        console.print(Text(title, style="bold"))
-        _show_group(list(group), run.workload.load, console)
+        result.print(Text(title, style="bold"))
+        _show_group(list(group), run.workload.load)
     if rows:
         kinds = {
             row.estimates[name].kind for row in rows for name in _SHOWN if name in row.estimates
         }
-        console.print(Text(f"\n{kinds_words(kinds)}", style="dim"), soft_wrap=True)
+        result.print(Text(f"\n{kinds_words(kinds)}", style="dim"), soft_wrap=True)
     for failure in run.failures:
         outcome = "FAILED" if failure.own else "NO RESULT"
-        console.print(Text(f"\n{outcome}  {failure.target}: {failure.why}", style="red"))
+        result.print(Text(f"\n{outcome}  {failure.target}: {failure.why}", style="red"))
 
 
-def _show_group(rows: Sequence[Row], load: Load, console: Console) -> None:
+def _show_group(rows: Sequence[Row], load: Load) -> None:
     first, *others = shown(load)
     table = Table(box=None, pad_edge=False)
     table.add_column("server", no_wrap=True)
@@ -66,15 +70,15 @@ def _show_group(rows: Sequence[Row], load: Load, console: Console) -> None:
             *(interval_text(row.estimates.get(name)) for name in others),
             str(row.errors.total),
         )
-    console.print(table)
-    _show_use(rows, console)
+    result.print(table)
+    _show_use(rows)
     for row in rows:
         for doubt in row.warnings:
             text = f"  {doubt.severity}: {row.target}: {doubt.text}"
-            console.print(Text(text, style=_STYLES[doubt.severity]), soft_wrap=True)
+            result.print(Text(text, style=_STYLES[doubt.severity]), soft_wrap=True)
 
 
-def _show_use(rows: Sequence[Row], console: Console) -> None:
+def _show_use(rows: Sequence[Row]) -> None:
     """Print who used the cores."""
     table = Table(box=None, pad_edge=False)
     table.add_column("cores used by", no_wrap=True)
@@ -82,4 +86,4 @@ def _show_use(rows: Sequence[Row], console: Console) -> None:
         table.add_column(heading, justify="right")
     for row in rows:
         table.add_row(row.target, *(figure_text(row.value(name)) for name in _USED))
-    console.print(table)
+    result.print(table)

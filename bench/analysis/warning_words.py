@@ -71,9 +71,10 @@ class Doubt:
         return self.kind in GATES
 
 
-def text_of(warning: Warning) -> str:
-    """One warning in words."""
-    return _text([warning])
+def text_of(*same: Warning) -> str:
+    """Warnings of one kind in words."""
+    ranges = {name: _range(name, [one.values[name] for one in same]) for name in same[0].values}
+    return _WORDS[same[0].kind].format(**ranges)
 
 
 def doubts(repeats: Iterable[Measurement]) -> list[Doubt]:
@@ -87,13 +88,8 @@ def doubts(repeats: Iterable[Measurement]) -> list[Doubt]:
     for at in found.values():
         first = next(iter(at.values()))
         where = f"{'repeat' if len(at) == 1 else 'repeats'} {listed(map(str, at))}"
-        merged.append(Doubt(first.kind, first.severity, f"{_text([*at.values()])} ({where})"))
+        merged.append(Doubt(first.kind, first.severity, f"{text_of(*at.values())} ({where})"))
     return sorted(merged, key=lambda doubt: _ORDER.index(doubt.severity))
-
-
-def _text(same: Sequence[Warning]) -> str:
-    ranges = {name: _range(name, [one.values[name] for one in same]) for name in same[0].values}
-    return _WORDS[same[0].kind].format(**ranges)
 
 
 def _range(name: str, values: Sequence[float | str]) -> str:

@@ -106,10 +106,3 @@ def case_words(case: Case) -> str:
     """``2 workers: WORKERS=2``, or just the settings if the case is named after them."""
     settings = settings_words(case.settings)
     return settings if settings == case.name else f"{case.name}: {settings}"
-
-
-def warmup_words(seconds: float | None) -> str:
-    """The warm-up before each measurement."""
-    if seconds is None:
-        return "after a warm-up until the rate was level"
-    return f"after {number(seconds)} s of warm-up" if seconds else "without warm-up"

@@ -10,7 +10,7 @@ unlucky: at each rate, two steps have to agree, of three at the most.
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bench.generators.interface import LoadResult, LoadSpec
 from bench.records.measurement import Step
@@ -38,14 +38,6 @@ _PROMPT = 3  # Prompt responses in a row that show that it has recovered
 _SETTLE = 0.5
 
 
-@dataclass(frozen=True)
-class _Tried:
-    rate: float
-    result: LoadResult
-    step: Step
-    generator_limited: bool
-
-
 def search(spec: LoadSpec, put: Callable[[LoadSpec], LoadResult]) -> LoadResult:
     """Find the capacity of a server; ``put`` puts a load on it."""
     return _Search(spec, put).result()
@@ -54,13 +46,16 @@ def search(spec: LoadSpec, put: Callable[[LoadSpec], LoadResult]) -> LoadResult:
 class _Search:
     def __init__(self, spec: LoadSpec, put: Callable[[LoadSpec], LoadResult]) -> None:
         self._spec, self._put = spec, put
-        self._tried: list[_Tried] = []
+        self._tried: list[tuple[Step, LoadResult]] = []
         self._holds: dict[float, bool] = {}
+        self._generator_limited: set[float] = set()  # Rates at which the load generator was
 
     def result(self) -> LoadResult:
         """The result of the highest rate that held, with all steps."""
         began, own = time.monotonic(), time.process_time()
-        probe = self._probe()
+        seconds = min(self._spec.duration or _PROBE_SECONDS, _PROBE_SECONDS)
+        closed = self._spec.but(model="closed", level=_PROBE_CONNECTIONS, duration=seconds)
+        probe = self._put(closed)
         rate = max(_START * probe.requests / probe.seconds, _LEAST)
         while rate >= _LEAST and len(self._holds) < MOST_RATES:
             rate = round(rate, 1)
@@ -72,14 +67,16 @@ class _Search:
         best = self._range()[0]
         at = best or min(self._holds)
         shown = next(
-            one.result for one in self._tried if (one.rate, one.step.held) == (at, self._holds[at])
+            result
+            for step, result in self._tried
+            if (step.rate, step.held) == (at, self._holds[at])
         )
-        all_results = [probe, *(one.result for one in self._tried)]
+        all_results = [probe, *(result for _, result in self._tried)]
         own_share = (time.process_time() - own) / (time.monotonic() - began)
         return replace(
             shown,
             capacity=best,
-            steps=[one.step for one in self._tried],
+            steps=[step for step, _ in self._tried],
             others=sum(one.requests for one in all_results) - shown.requests,
             cpu=sum(one.cpu for one in all_results),
             workers_cpu=sum(one.workers_cpu for one in all_results),
@@ -87,22 +84,12 @@ class _Search:
             warnings=[*shown.warnings, *self._doubts()],
         )
 
-    def _probe(self) -> LoadResult:
-        return self._put(
-            self._spec.but(
-                model="closed",
-                level=_PROBE_CONNECTIONS,
-                duration=min(self._spec.duration or _PROBE_SECONDS, _PROBE_SECONDS),
-            )
-        )
-
     def _decide(self, rate: float) -> bool:
         """Whether a rate holds: as soon as enough steps agree on it."""
         ends: list[bool] = []
         while max(ends.count(True), ends.count(False)) < _AGREEING:
             self._recover()
-            self._tried.append(self._try(rate))
-            ends.append(self._tried[-1].step.held)
+            ends.append(self._try(rate))
         return ends[-1]
 
     def _range(self) -> tuple[float, float]:
@@ -117,7 +104,8 @@ class _Search:
             return low * further
         return math.sqrt(low * high) if low else high / further
 
-    def _try(self, rate: float) -> _Tried:
+    def _try(self, rate: float) -> bool:
+        """Whether one step at a rate holds."""
         duration = _OPENING + (self._spec.duration or 0)
         spec = self._spec.but(model="constant rate", level=rate, duration=duration)
         result = self._put(replace(spec, most_calls=_CALLS, opening=_OPENING))
@@ -130,10 +118,8 @@ class _Search:
             reasons.append(f"the 99th percentile was {found}")
         if failed >= MOST_FAILED:
             reasons.append(f"{failed:.2%} of the requests failed")
-        generator_limited = bool(reasons) and (
-            (result.busiest or 0) >= _BUSY or (result.lag or 0) > limit
-        )
-        if generator_limited:
+        if reasons and ((result.busiest or 0) >= _BUSY or (result.lag or 0) > limit):
+            self._generator_limited.add(rate)
             reasons.append("the load generator was at its limit")
         step = Step(
             rate=rate,
@@ -145,13 +131,14 @@ class _Search:
             held=not reasons,
             why="; ".join(reasons),
         )
-        return _Tried(rate, result, step, generator_limited)
+        self._tried.append((step, result))
+        return step.held
 
     def _doubts(self) -> list[Warning]:
         low, high = self._range()
         if high == math.inf:
             return [Warning.of("at-least", least=low)]
-        if any(one.generator_limited and one.rate == high for one in self._tried):
+        if high in self._generator_limited:
             return [Warning.of("generator-limited", rate=high, least=low)]
         return [] if low else [Warning.of("nothing-held", rate=high)]
 

@@ -28,7 +28,6 @@ class Connections:
 
     at: float  # On the monotonic clock
     sockets: int = 0
-    established: int = 0
     # For each established one, the seconds since it sent something
     waiting: list[float] = field(default_factory=list)
     received: list[int] = field(default_factory=list)  # The bytes that it got
@@ -70,12 +69,11 @@ def connections(pid: int, port: int, most: int) -> Connections:
         if values.get("inode") in own:
             continue
         if line.startswith("ESTAB"):
-            found.established += 1
             found.waiting.append(values.get("sent", 0) / 1000)
             found.received.append(values.get("received", 0))
         else:
             found.connecting.append(2.0 ** values.get("retries", 0) - 1)
-    if found.established + len(found.connecting) < most:
+    if len(found.waiting) + len(found.connecting) < most:
         # Some may just be replaced: their file descriptors are there all the time.
         found.sockets = sum(link.startswith("socket:") for link in _links(pid))
     return found

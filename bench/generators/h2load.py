@@ -86,7 +86,7 @@ def _timed(spec: LoadSpec) -> LoadResult:
     last = seen[-1] if seen else None
     log = Log(_log(spec), spec.load.timeout, spec.statuses)
     if finished.was_stopped:
-        totals = Totals(started=log.ended + (last.established if last else 0), done=log.ended)
+        totals = Totals(started=log.ended + (len(last.waiting) if last else 0), done=log.ended)
     else:
         totals = Totals.of(finished)
     load = FinishedLoad(spec, command, clients, finished, totals, log)
@@ -112,7 +112,7 @@ def _unended(
     warnings = []
     until = end if end - last.at < _NEAR else last.at
     lost = max(load.clients - last.sockets, 0)
-    errors.read = min(max(in_flight - last.established, 0), lost)
+    errors.read = min(max(in_flight - len(last.waiting), 0), lost)
     errors.connect = lost - errors.read + last.unconnected(until, spec.load.timeout)
     errors.unfinished = min(last.unanswered(until, spec.load.timeout), in_flight - errors.read)
     if lost:
@@ -149,12 +149,7 @@ def _counted(spec: LoadSpec) -> LoadResult:
         assert spec.load.requests is not None
         requests = spec.load.requests
         clients = min(int(spec.level), requests)
-    patience = f"{math.ceil(spec.load.timeout) + 1}s"
-    command = _command(
-        spec,
-        clients,
-        ["--requests", str(requests), *opening, "--connection-inactivity-timeout", patience],
-    )
+    command = _command(spec, clients, [*_requests(spec, requests), *opening])
     finished = run(command, spec)
     totals, log = Totals.of(finished), Log(_log(spec), spec.load.timeout, spec.statuses)
     unended = max(totals.started - totals.done, 0)
@@ -190,15 +185,8 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
         if spec.opening:
             count, period = _opening(clients / (spec.opening / 2))
         schedule = ["--rps", f"{spec.level / clients:.6f}"]
-    command = _command(
-        spec,
-        clients,
-        [
-            *("--requests", str(requests), *schedule),
-            *_opened(count, period),
-            *("--connection-inactivity-timeout", f"{math.ceil(spec.load.timeout) + 1}s"),
-        ],
-    )
+    length = [*_requests(spec, requests), *schedule, *_opened(count, period)]
+    command = _command(spec, clients, length)
     end = time.monotonic() + duration + spec.opening + spec.load.timeout
     finished = run(command, spec, hangs=lambda: time.monotonic() > end)
     due = partial(at_once, count=count, period=period * 1e3)
@@ -237,6 +225,12 @@ def _command(spec: LoadSpec, clients: int, length: Sequence[str]) -> list[str]:
         *(("--data", str(body)) if spec.body else ()),
         *("--log-file", str(_log(spec)), "--input-file", str(paths)),
     ]
+
+
+def _requests(spec: LoadSpec, count: int) -> list[str]:
+    """So many requests, without waiting for ever on a connection."""
+    patience = f"{math.ceil(spec.load.timeout) + 1}s"
+    return ["--requests", str(count), "--connection-inactivity-timeout", patience]
 
 
 def _log(spec: LoadSpec) -> Path:

@@ -72,7 +72,6 @@ class Bodies:
 
     @classmethod
     def sum(cls, parts: Sequence["Bodies"]) -> "Bodies":
-        """Those of several loads."""
         most = [one.most for one in parts if one.most is not None]
         return cls(
             received=sum(one.received for one in parts),
@@ -118,7 +117,6 @@ class LoadResult:
 
     @cached_property
     def latency(self) -> Latency | None:
-        """The percentiles over all requests."""
         return merged([self.histogram]).latency(self.errors.total)
 
     def rate_of(self, load: Load, level: float) -> float:

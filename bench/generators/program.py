@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from bench.generators.interface import GeneratorError, LoadSpec
 from harness.system.processes import ending, spawn, stop
-from harness.system.programs import find_program, search_path
+from harness.system.programs import search_path
 
 GRACE = 60.0  # Seconds that a load generator may take beyond its duration and timeout
 _POLL = 0.25  # Seconds between two looks at whether it hangs
@@ -39,16 +39,13 @@ def run(
     ``look`` gets its process id at times, the ``looks``, in seconds from its start. ``hangs``
     tells whether the program has done its work but does not end.
     """
-    program = find_program(command[0])
-    if program is None:
-        raise GeneratorError(f"{command[0]} is missing: `./just setup` installs it")
     requests = (spec.load.requests or 0) + 1
     bound = (spec.duration or 0) + requests * spec.load.timeout + GRACE
     env = os.environ | {"PATH": search_path()}
     log = spec.folder / "generator.txt"
     before, began = _children(), time.monotonic()
     with log.open("w") as output:
-        process = spawn([program, *command[1:]], cwd=spec.folder, env=env, output=output)
+        process = spawn(command, cwd=spec.folder, env=env, output=output)
         observer = time.process_time()
         try:
             for after in looks:

@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
@@ -29,14 +29,8 @@ from harness.system.scratch import scratch
 PORT = 5557
 VARIABLE = "BENCH_TOKEN"  # Of the environment, with the run's token
 
-
-@dataclass(frozen=True)
-class _Answer:
-    result: LoadResult | None = None
-    error: str = ""
-
-
-_SPEC, _ANSWER = TypeAdapter(LoadSpec), TypeAdapter(_Answer)
+_SPEC = TypeAdapter(LoadSpec)
+_ANSWER: TypeAdapter[LoadResult | str] = TypeAdapter(LoadResult | str)  # Or the error
 
 
 class Workers:
@@ -58,9 +52,9 @@ class Workers:
             raise UsageError(
                 "a machine that generates the load was lost: `./just bench --resume last` goes on"
             ) from error
-        if errors := [one.error for one in answers if one.error]:
+        if errors := [one for one in answers if isinstance(one, str)]:
             raise GeneratorError("; ".join(errors))
-        results = [one.result for one in answers if one.result]
+        results = [one for one in answers if isinstance(one, LoadResult)]
         return replace(summed(results, spec.load.threads), observer=time.process_time() - used)
 
 
@@ -97,10 +91,11 @@ def work(host: str, token: str, identity: str) -> None:
         while True:
             spec = _SPEC.validate_json(link.recv_bytes())
             with scratch("load") as folder:
+                answer: LoadResult | str
                 try:
-                    answer = _Answer(h2load.generate(replace(spec, folder=folder)))
+                    answer = h2load.generate(replace(spec, folder=folder))
                 except TaskError as error:
-                    answer = _Answer(error=str(error))
+                    answer = str(error)
             link.send_bytes(_ANSWER.dump_json(answer))
 
 

@@ -50,10 +50,11 @@ class Peak:
         self._over = threading.Event()
 
     def look(self) -> None:
-        """Take a sample."""
-        processes = self.tree.processes()
+        processes, threads = self.tree.processes(), []
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                threads.append(process.num_threads())
         self.bytes = max(self.bytes, _pss(processes))
-        threads = _threads(processes)
         self.processes = max(self.processes, len(threads))
         self.threads = max(self.threads, sum(threads))
 
@@ -82,15 +83,6 @@ def _pss(processes: Iterable[psutil.Process]) -> int:
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             total += process.memory_full_info().pss
     return total
-
-
-def _threads(processes: Iterable[psutil.Process]) -> list[int]:
-    """The number of threads of each process that is alive."""
-    found = []
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            found.append(process.num_threads())
-    return found
 
 
 def listening_at(urls: Iterable[str]) -> Tree:

@@ -9,6 +9,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from urllib.parse import unquote
 import spec
 from bench.generators.interface import LoadResult
 from bench.records.measurement import Checked
+from bench.workloads.workload import Workload
 from conformance.expect import Mismatch, answer, holds, problem
 from conformance.http import Garbled, NoAnswer, Request, Response
 from conformance.subject import Subject
@@ -33,108 +35,85 @@ class WrongAnswer(TaskError):
     """A response broke the contract: the server gets no figure."""
 
 
-class Contract:
-    """The correct responses to the requests of a workload."""
-
-    def __init__(self, files: Path, refusals: Sequence[int] = (), note: str = "") -> None:
-        """``refusals`` are the statuses of correct responses, if these are problem details.
-
-        ``note`` is what each request stores, if it does.
-        """
-        self._refusals, self._note = refusals, note
-        self._files = {path.name: path for path in files.iterdir()} if files.is_dir() else {}
-        self._known: dict[str, Expected] = {}
-
-    def expected(self, path: str) -> Expected:
-        """The correct response to a path."""
-        if path not in self._known:
-            name = unquote(path.split("/")[-1])
-            file = self._files.get(name) if path.startswith(_FILES) else None
-            stored = {name: file.read_bytes()} if file else None
-            self._known[path] = spec.expected(path, stored)
-        return self._known[path]
-
-    def check(self, path: str, response: Response) -> bool:
-        """Whether the server answered, and did not refuse; raises if the response is wrong."""
-        try:
-            if response.status in _REFUSALS:
-                problem(response, *_REFUSALS)
-                return False
-            if self._refusals:
-                problem(response, *self._refusals)
-            elif self._note:
-                location = response.header("Location") or ""
-                found = re.fullmatch("/notes/([0-9a-f]{24})", location)
-                holds("Location", "/notes/ID", found is not None, location, response)
-                answer(response, stored(self._note, found[1] if found else ""))
-            else:
-                answer(response, self.expected(path))
-        except Mismatch as wrong:
-            raise WrongAnswer(f"{wrong}\nrepeat    {wrong.repeat}") from wrong
-        return True
-
-
 class Sampler:
-    """Sends a few requests to a server under load, and checks the responses."""
+    """Sends a few requests of a workload to a server, and checks the responses."""
 
     def __init__(
-        self, subject: Subject, contract: Contract, paths: Sequence[str], body: str = ""
+        self, subject: Subject, workload: Workload, files: Path, paths: Sequence[str]
     ) -> None:
-        """With a ``body`` of JSON, the requests are POSTs."""
-        self.subject, self.contract, self.paths = subject, contract, paths
+        """``files`` is the folder of those that the server serves."""
+        self._subject, self._workload, self._files, self._paths = subject, workload, files, paths
         self._request = partial(Request)
-        if body:
+        if body := workload.body.encode():
             json = (("Content-Type", "application/json"),)
-            self._request = partial(Request, method="POST", headers=json, body=body.encode())
+            self._request = partial(Request, method="POST", headers=json, body=body)
+        self._known: dict[str, Expected] = {}
         self.checked = Checked(during=0, after=0, unanswered=0)
-        self.wrong: WrongAnswer | None = None
         self._over = threading.Event()
 
     def ask(self, path: str, timeout: float = 2.0) -> bool:
-        """Whether there was a response; raises if it is wrong."""
+        """Whether the server answered, and did not refuse; raises if the response is wrong."""
         try:
-            return self.contract.check(path, self.subject.ask(self._request(path), timeout=timeout))
+            return self._answers(path, self._subject.ask(self._request(path), timeout=timeout))
         except (OSError, NoAnswer):
             return False
         except Garbled as garbled:
             raise WrongAnswer(str(garbled)) from garbled
+        except Mismatch as wrong:
+            raise WrongAnswer(f"{wrong}\nrepeat    {wrong.repeat}") from wrong
+
+    def _answers(self, path: str, response: Response) -> bool:
+        if response.status in _REFUSALS:
+            problem(response, *_REFUSALS)
+            return False
+        if self._workload.is_refused:
+            problem(response, *self._workload.statuses)
+        elif note := self._workload.stored:
+            location = response.header("Location") or ""
+            found = re.fullmatch("/notes/([0-9a-f]{24})", location)
+            holds("Location", "/notes/ID", found is not None, location, response)
+            answer(response, stored(note, found[1] if found else ""))
+        else:
+            answer(response, self._expected(path))
+        return True
+
+    def _expected(self, path: str) -> Expected:
+        if path not in self._known:
+            name = unquote(path.split("/")[-1])
+            files = {name: (self._files / name).read_bytes()} if path.startswith(_FILES) else None
+            self._known[path] = spec.expected(path, files)
+        return self._known[path]
 
     @contextmanager
-    def sampling(self, per_second: float) -> Iterator[None]:
-        """Send requests at this rate inside the block; raise at its end if a response was wrong."""
-        if not per_second:
+    def sampling(self) -> Iterator[None]:
+        """Send requests inside the block; raise at its end if a response was wrong."""
+        if not self._workload.samples:
             yield
             return
-        thread = threading.Thread(target=self._sample, args=(1 / per_second,))
-        thread.start()
-        try:
-            yield
-        finally:
-            self._over.set()
-            thread.join()
-        if self.wrong:
-            raise self.wrong
+        with ThreadPoolExecutor(1) as pool:
+            sampled = pool.submit(self._sample, 1 / self._workload.samples)
+            try:
+                yield
+            finally:
+                self._over.set()
+        sampled.result()
 
     def _sample(self, interval: float) -> None:
         choose = random.Random(1)
         while not self._over.wait(interval):
-            try:
-                if self.ask(choose.choice(self.paths)):
-                    self.checked.during += 1
-                else:
-                    self.checked.unanswered += 1
-            except WrongAnswer as wrong:
-                self.wrong = wrong
-                return
+            if self.ask(choose.choice(self._paths)):
+                self.checked.during += 1
+            else:
+                self.checked.unanswered += 1
 
     def settle(self) -> None:
         """Wait for an answer after the warm-up: its own requests have then been dealt with."""
-        if not self._is_answered(self.paths[0], time.monotonic() + _RECOVERY):
+        if not self._is_answered(self._paths[0], time.monotonic() + _RECOVERY):
             raise TaskError(f"no answer within {_RECOVERY:.0f} s after the warm-up")
 
     def recheck(self) -> None:
         """Request each path, or a random sample of many, after the load."""
-        paths = random.Random(2).sample(self.paths, min(len(self.paths), _MOST_AFTER))
+        paths = random.Random(2).sample(self._paths, min(len(self._paths), _MOST_AFTER))
         deadline = time.monotonic() + _RECOVERY
         for path in paths:
             if not self._is_answered(path, deadline):

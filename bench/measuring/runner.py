@@ -153,10 +153,7 @@ def start(
 def _info(target: Target, passed: Passed, elsewhere: RemoteServer | None) -> ServerInfo:
     manifest = target.server.manifest
     return ServerInfo(
-        title=manifest.title,
-        language=manifest.language,
-        framework=manifest.framework,
-        homepage=manifest.homepage,
+        **manifest.model_dump(include={"title", "language", "framework", "homepage"}),
         model=target.deployment.model,
         folder=target.server.folder.relative_to(ROOT).as_posix(),
         run=target.deployment.run,
@@ -209,7 +206,8 @@ def measure_all(
     planned = spent = 0.0
     disturbed = 0
     for done, trial in enumerate(todo):
-        if _is_disqualified(run, trial.target.name):
+        name = trial.target.name
+        if any(one.target == name and one.disqualifies for one in run.failures):
             continue
         pace = spent / planned if planned else 1.0
         progress(trial, done, len(todo), pace * sum(one.seconds for one in todo[done:]))
@@ -239,14 +237,17 @@ def _take(run: Run, trial: Trial, context: RunContext) -> bool:
         try:
             run.measurements.append(measure(trial, context))
             return True
-        except TransientError as error:
-            run.tries.append(_failure(trial, error, own=False))
-            say(f"not the server's fault: {_words(trial)}: {error}")
         except UsageError:
             raise
         except TaskError as error:
-            _fail(run, trial, error)
-            return True
+            own, wrong = not isinstance(error, TransientError), isinstance(error, WrongAnswer)
+            failure = Failure(**trial.place, why=str(error), disqualifies=wrong, own=own)
+            if own:
+                _fail(run, failure)
+                say(f"FAILED  {_words(trial)}: {error}")
+                return True
+            run.tries.append(failure)
+            say(f"not the server's fault: {_words(trial)}: {error}")
     run.failures.append(run.tries.pop())
     say(f"no result for {_words(trial)} (not the server's fault)")
     return False
@@ -256,24 +257,13 @@ def _words(trial: Trial) -> str:
     return f"{trial.target.name} ({trial.case.name}, {trial.level:g}, repeat {trial.repeat})"
 
 
-def _is_disqualified(run: Run, target: str) -> bool:
-    return any(failure.target == target and failure.disqualifies for failure in run.failures)
-
-
-def _fail(run: Run, trial: Trial, error: TaskError) -> None:
+def _fail(run: Run, failure: Failure) -> None:
     """Record a failure of the server's own.
 
     After a wrong response, all its measurements are dropped, and no trial of it is still to do.
     """
-    failure = _failure(trial, error, own=True)
     if failure.disqualifies:
         name = failure.target
         run.measurements = [one for one in run.measurements if one.target != name]
         run.failures = [one for one in run.failures if one.target != name or one.own]
     run.failures.append(failure)
-    say(f"FAILED  {_words(trial)}: {error}")
-
-
-def _failure(trial: Trial, error: TaskError, *, own: bool) -> Failure:
-    wrong = isinstance(error, WrongAnswer)
-    return Failure(**trial.place, why=str(error), disqualifies=wrong, own=own)

@@ -20,7 +20,7 @@ from bench.measuring.meter import Meter, Usage
 from bench.measuring.pace import work
 from bench.measuring.process_tree import Peak, Tree
 from bench.measuring.remote_server import RemoteServer
-from bench.measuring.responses import Contract, Sampler, body_sizes, require_bodies
+from bench.measuring.responses import Sampler, body_sizes, require_bodies
 from bench.measuring.schedule import Trial, settings_of
 from bench.measuring.source_audit import SourceAudit, delete_notes
 from bench.measuring.warmup import come_to_rest, warmed
@@ -85,19 +85,18 @@ class _Trial:
 
     def _measure(self, port: int) -> Measurement:
         started, log = now(), self.folder / "server.log"
+        files = files_to_attack(self.folder) if self.trial.case.attack else self.context.files
         settings: dict[str, str] = {
             "HOST": "0.0.0.0" if self.context.workers else "127.0.0.1",  # noqa: S104
             "PORT": str(port),
-            "FILES_DIR": str(self._files()),
+            "FILES_DIR": str(files),
         }
         settings |= self.context.services.environment()
         settings |= settings_of(self.trial.target, self.trial.case)
         with log.open("w") as output, self._placed(settings, output) as (server, tree):
             rest = tree.pss()
-            refusals = self.workload.statuses if self.workload.is_refused else ()
-            contract = Contract(self.context.files, refusals, self.workload.stored)
-            subject = Subject(server.host, server.port)
-            sampler = Sampler(subject, contract, self.context.paths, self.workload.body)
+            subject, context = Subject(server.host, server.port), self.context
+            sampler = Sampler(subject, self.workload, context.files, context.paths)
             warm, warmup = self._warm(server, tree, sampler)
             pace = work() if tree.roots else None
             result, usage, peak = self._load(server, tree, sampler)
@@ -233,7 +232,7 @@ class _Trial:
         with (
             attacking(self.trial.case.attack, server.port, self.folder) as attackers,
             peak.watched(),
-            sampler.sampling(self.workload.samples),
+            sampler.sampling(),
         ):
             spec = self._spec(server)
             timed = spec.duration if spec.load.model == "closed" else None
@@ -242,10 +241,6 @@ class _Trial:
             usage = meter.usage(result)
         peak.look()
         return result, usage, peak
-
-    def _files(self) -> Path:
-        """The files that the server serves."""
-        return files_to_attack(self.folder) if self.trial.case.attack else self.context.files
 
     def _sequences(self) -> int:
         """How many times the paths are requested side by side, at the most."""

@@ -30,11 +30,9 @@ class Histogram:
         self._counts: Any = HdrHistogram(1, _LONGEST, digits)
 
     def __len__(self) -> int:
-        """The number of response times."""
         return int(self._counts.get_total_count())
 
     def add(self, microseconds: ArrayLike) -> None:
-        """Count some response times."""
         values = np.asarray(microseconds, np.int64).clip(1, _LONGEST)
         shift = np.maximum(np.frexp(values.astype(float))[1] - _BITS, 0)
         rounded, counts = np.unique((values >> shift) << shift, return_counts=True)
@@ -45,10 +43,6 @@ class Histogram:
     def mean(self) -> float:
         """The mean in seconds; 0 if nothing was counted."""
         return float(self._counts.get_mean_value()) / 1e6 if len(self) else 0.0
-
-    def merge(self, encoded: str) -> None:
-        """Add what an encoded histogram has counted."""
-        self._counts.add(HdrHistogram.decode(encoded))
 
     def rounded(self) -> "Histogram":
         """The same to two significant digits, in a third of the room."""
@@ -84,5 +78,5 @@ def merged(histograms: Iterable[str]) -> Histogram:
     """The sum of encoded histograms; an empty text has counted nothing."""
     total = Histogram()
     for encoded in filter(None, histograms):
-        total.merge(encoded)
+        total._counts.add(HdrHistogram.decode(encoded))
     return total

@@ -38,12 +38,10 @@ class Errors(BaseModel, extra="forbid"):
 
     @classmethod
     def sum(cls, parts: Sequence["Errors"]) -> "Errors":
-        """Those of several loads."""
         return cls(**{kind: sum(getattr(one, kind) for one in parts) for kind in cls.model_fields})
 
     @property
     def total(self) -> int:
-        """The sum of all kinds."""
         return sum(getattr(self, kind) for kind in type(self).model_fields)
 
 

@@ -70,7 +70,6 @@ class Failure(BaseModel, extra="forbid"):
 
     @property
     def key(self) -> tuple[str, str, float, int]:
-        """The key of its trial."""
         return self.target, self.case, self.level, self.repeat
 
 

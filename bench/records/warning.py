@@ -39,7 +39,6 @@ class Warning(BaseModel, extra="forbid"):
 
     @classmethod
     def of(cls, kind: WarningKind, **values: float | str) -> "Warning":
-        """One of a kind."""
         return cls(kind=kind, values=values)
 
     @property

@@ -1,6 +1,5 @@
 """The command line of ``./just report``."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -10,7 +9,6 @@ from bench.records.result import Run
 from bench.records.store import find, read, readable
 from bench.report.folder import write_report
 from harness.errors import UsageError
-from harness.paths import CALLER
 from harness.task import reports_errors
 
 
@@ -20,23 +18,12 @@ from harness.task import reports_errors
 def main(results: tuple[str, ...]) -> None:
     """Write results as HTML pages in results/report, with their data beside them.
 
-    RESULT is a run's id or file, or a folder of results; the default is the newest complete run of
-    each workload. The pages need no network and no server. Prints the path of the first one.
+    RESULT is a run's id or file; the default is the newest complete run of each workload. The
+    pages need no network and no server. Prints the path of the first one.
     `./just site` makes a site of the published results.
     """
-    runs = [run for name in results for run in _named(name)] or newest(store.RESULTS)
+    runs = [read(find(name)) for name in results] or newest(store.RESULTS)
     click.echo(write_report(runs, store.RESULTS / "report"))
-
-
-def _named(name: str) -> Iterator[Run]:
-    folder = CALLER / name
-    if not folder.is_dir():
-        yield read(find(name))
-        return
-    paths = sorted([*folder.rglob("*.json"), *folder.rglob("*.json.gz")])
-    if not paths:
-        raise UsageError(f"there is no result in {folder}")
-    yield from map(read, paths)
 
 
 def newest(folder: Path) -> list[Run]:

@@ -62,10 +62,12 @@ def tables_of(sections: Sequence[Section]) -> list[Table]:
     def weight(own: Sequence[Section]) -> tuple[int, str]:
         return len(current(own)), max(one.run.started for one in current(own) or own)
 
-    return [
-        _table(own, current(own) or _general(own) or own)
-        for own in sorted(found.values(), key=weight, reverse=True)
-    ]
+    tables = []
+    for own in sorted(found.values(), key=weight, reverse=True):
+        columns = current(own) or _general(own) or own
+        others = [one for one in own if not any(one is column for column in columns)]
+        tables.append(Table(kind_text(own[0].run), columns, others))
+    return tables
 
 
 def _general(sections: Sequence[Section]) -> list[Section]:
@@ -78,8 +80,3 @@ def _general(sections: Sequence[Section]) -> list[Section]:
 def _contract(section: Section) -> str:
     """The fingerprint that most servers of a run share; some serve only a part of the contract."""
     return statistics.mode(server.fingerprint for server in section.run.servers.values())
-
-
-def _table(sections: Sequence[Section], compared: Sequence[Section]) -> Table:
-    others = [one for one in sections if not any(one is other for other in compared)]
-    return Table(kind_text(sections[0].run), list(compared), others)

@@ -1,7 +1,7 @@
 """Renders the pages: the overview, and one for each workload."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -12,7 +12,6 @@ from bench.analysis import words
 from bench.analysis.caveats import placement
 from bench.analysis.estimates import Kind
 from bench.analysis.figures import FIGURES
-from bench.records.result import ServerInfo
 from bench.report.code import Code
 from bench.report.overview import Table
 from bench.report.section import Section
@@ -82,10 +81,11 @@ def _render(
     name: str, sections: Sequence[Section], values: dict[str, Any], every: Sequence[Section]
 ) -> str:
     servers = [server for section in sections for server in section.run.servers.values()]
+    models = {server.model for server in servers}
     shared = {
         "every": every,
         "languages": sorted({server.language for server in servers}),
-        "models": _models(servers),
+        "models": [*(one for one in MODELS if one in models), *sorted(models - set(MODELS))],
         "colors": MODELS,
         "figures": FIGURES,
         "words": words,
@@ -95,11 +95,6 @@ def _render(
     return pages.render(
         FOLDER, shared | values, scripts, template=f"{name}.html.jinja", script=f"{name}.js"
     )
-
-
-def _models(servers: Iterable[ServerInfo]) -> list[str]:
-    found = {server.model for server in servers}
-    return [*(one for one in MODELS if one in found), *sorted(found - set(MODELS))]
 
 
 def _columns_of(section: Section) -> dict[str, dict[str, str]]:

@@ -16,7 +16,7 @@ from bench.records.measurement import Measurement
 from bench.records.result import Run
 from bench.report.charts import Chart, charts_of
 from bench.report.values import Values, values_of
-from bench.report.wording import place_text
+from bench.report.wording import kind_text
 
 # How a server stands beside the best one: it is the best, or tied with it; either is too noisy to
 # tell; or it is behind
@@ -37,7 +37,6 @@ class Section:
 
     @property
     def title(self) -> str:
-        """The workload's title."""
         return self.run.workload.title
 
     @property
@@ -99,7 +98,6 @@ class Section:
 
     @property
     def best(self) -> str | None:
-        """The best server."""
         return next(iter(self._ranked_values), None)
 
     def share(self, target: str) -> float | None:
@@ -118,16 +116,13 @@ class Section:
         best = self.best
         if best is None or target not in self._ranked_values:
             return ""
-        groups, of_best = (set(self.first_rows[one].tied.split()) for one in (target, best))
+        rows = [self.first_rows[one] for one in (target, best)]
+        groups, of_best = (set(row.tied.split()) for row in rows)
         if target != best and not groups & of_best:
             return ""
-        if self.is_noisy(target) or self.is_noisy(best):
+        if any(row.is_noisy(self.ranked.name) for row in rows):
             return "noisy"
         return "best" if target == best else "tied"
-
-    def is_noisy(self, target: str) -> bool:
-        """Whether the server's interval is too wide to rank it, or it was measured only once."""
-        return self.first_rows[target].is_noisy(self.ranked.name)
 
     def is_disqualified(self, target: str) -> bool:
         """Whether one of its responses was wrong."""
@@ -147,10 +142,11 @@ class Section:
     def warmup(self) -> str:
         """The warm-up before each measurement."""
         seconds = self.run.workload.warmup
-        warmups = [one.warmup for one in self.run.measurements]
-        if seconds is None and not any(one and one.judged for one in warmups):
-            return "after the warm-up that the server's manifest sets"
-        return words.warmup_words(seconds)
+        if seconds is not None:
+            return f"after {words.number(seconds)} s of warm-up" if seconds else "without warm-up"
+        if any(one.warmup and one.warmup.judged for one in self.run.measurements):
+            return "after a warm-up until the rate was level"
+        return "after the warm-up that the server's manifest sets"
 
     @property
     def head(self) -> str:
@@ -179,7 +175,6 @@ class Section:
         return {one.case: one for one in self.run.measurements if one.target == target}
 
     def text(self, row: Row, name: str) -> str:
-        """A figure of a row."""
         unit = " %" if name == "failed" and row.errors.total else ""
         return f"{words.figure_text(row.value(name))}{unit}"
 
@@ -194,7 +189,7 @@ def sections_of(runs: Sequence[Run]) -> list[Section]:
         name, names = page, {other.name for other in sections}
         while name in names:
             name += "-again"
-        heading = place_text(run)
+        heading = f"{kind_text(run)}, {run.machine.system}, kernel {run.machine.kernel}"
         if heading in [other.heading for other in sections if other.page == page]:
             heading += f" ({run.id})"
         rows = rows_of(run)

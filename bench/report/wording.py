@@ -34,11 +34,6 @@ def kind_text(run: Run) -> str:
     return ", ".join([*named, memory, *(f"with {host}" for host in run.hosts)])
 
 
-def place_text(run: Run) -> str:
-    """The very machines of a run."""
-    return f"{kind_text(run)}, {run.machine.system}, kernel {run.machine.kernel}"
-
-
 def value_text(value: float, figure: Figure) -> str:
     """A figure with its unit, as short as a cell needs it: ``4,100/s``, ``12.1 ms``."""
     unit = {"requests/s": "/s", "µs/request": " µs"}.get(figure.unit, f" {figure.unit}")

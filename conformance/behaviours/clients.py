@@ -5,11 +5,10 @@ import time
 from contextlib import ExitStack
 from functools import partial
 
-from conformance.behaviours.lab import CLOSES, INDEX, Lab, asks
+from conformance.behaviours.lab import CLOSES, HEAD, INDEX, Lab, asks
 from conformance.http import Closed, Connection, Silence
 
-_HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"
-_HALF = _HEAD.encode() + b"X-A: b"
+_HALF = HEAD.encode() + b"X-A: b"
 _HALF_A_NOTE = (
     b"POST /notes HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     b'Content-Length: 1000\r\n\r\n{"title":"t","text":"'
@@ -107,7 +106,7 @@ def endless_head(lab: Lab) -> str:
     piece = (b"X-A: " + b"a" * 1017 + b"\r\n") * 64
     with lab.connect() as connection:
         try:
-            connection.send(_HEAD.encode())
+            connection.send(HEAD.encode())
             for _ in range(_MUCH // len(piece)):
                 connection.send(piece)
                 if connection.is_readable():

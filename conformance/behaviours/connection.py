@@ -4,10 +4,8 @@ import re
 from functools import partial
 
 import spec
-from conformance.behaviours.lab import CLOSES, INDEX, JSON, LAST, STATUS, Lab, asks
+from conformance.behaviours.lab import CLOSES, HEAD, INDEX, JSON, LAST, STATUS, Lab, asks
 from conformance.http import Closed, Garbled, Request, Response, Silence
-
-_HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"
 
 
 def _status(text: str, lab: Lab) -> str:
@@ -30,8 +28,8 @@ def _fate(text: str, lab: Lab) -> str:
 
 for _id, _text in {
     "http-1-0-without-host": "GET /index HTTP/1.0\r\n\r\n",
-    "empty-line-first": f"\r\n{_HEAD}\r\n",
-    "header-of-12-kb": f"{_HEAD}X-A: {'a' * 12_000}\r\n\r\n",
+    "empty-line-first": f"\r\n{HEAD}\r\n",
+    "header-of-12-kb": f"{HEAD}X-A: {'a' * 12_000}\r\n\r\n",
 }.items():
     asks(_id, "text", needs="get")(partial(_fate, _text))
 

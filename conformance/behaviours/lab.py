@@ -20,6 +20,7 @@ Need = Literal["get", "post", "contract"]
 
 Ask = Callable[["Lab"], str]
 
+HEAD = "GET /index HTTP/1.1\r\nHost: x\r\n"  # the begin of a request
 INDEX = Request("/index")
 LAST = Request("/index", headers=(("Connection", "close"),))
 JSON = Request("/json")

@@ -86,7 +86,6 @@ class _Readdressed(Connection):
         self.stranger = stranger
 
     def send(self, data: bytes) -> None:
-        """Send bytes, readdressed."""
         super().send(self.stranger.readdressed(data))
 
 

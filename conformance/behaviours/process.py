@@ -5,7 +5,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from signal import SIGHUP, SIGTERM
 from threading import Lock
 
@@ -63,16 +63,13 @@ def _connected_late(lab: Lab, server: Instance) -> str:
     return "accepted and served" if served else "accepted and left"
 
 
-@asks("sigterm-in-flight", "sleep", lane="process")
-def _sigterm_in_flight(lab: Lab) -> str:
+def _seen_while_stopping(which: int, lab: Lab) -> str:
     with _stopping:
-        return _stopped_while_busy(lab)[0]
+        return _stopped_while_busy(lab)[which]
 
 
-@asks("stopping-new-connection", "sleep", lane="process")
-def _stopping_new_connection(lab: Lab) -> str:
-    with _stopping:
-        return _stopped_while_busy(lab)[1]
+for _which, _id in enumerate(("sigterm-in-flight", "stopping-new-connection")):
+    asks(_id, "sleep", lane="process")(partial(_seen_while_stopping, _which))
 
 
 @asks("stopping-idle-connection", lane="process")

@@ -25,7 +25,7 @@ def test_sleeps(subject: Subject, query: str, ms: int) -> None:
 
 @control
 @serves("sleep")
-@catches("one-at-a-time", "concurrency-claimed-none")
+@catches("one-at-a-time")
 def test_a_slow_request_does_not_block_others(controlled: Controlled) -> None:
     """Both ways: exactly the deployments declared concurrent answer others before the slow one."""
     slow = Request("/sleep?ms=2500")

@@ -38,7 +38,7 @@ def test_each_request_reads_the_database(controlled: Controlled, target: str) ->
 
 
 @serves("agents")
-@catches("agents-connect", "agents-pool-claimed-none")
+@catches("agents-connect")
 def test_connections_come_from_a_pool(controlled: Controlled) -> None:
     """Both ways: a deployment that declares a connection per request opens one for each."""
     requests = 20

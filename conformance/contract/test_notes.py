@@ -80,8 +80,7 @@ def is_stored(response: Response, title: str, text: str, notes: Collection[Any])
 @catches("note-stored-twice", "json-escaped")
 def test_a_stored_note(controlled: Controlled, notes: Collection[Any], text: str) -> None:
     mark = new_mark()
-    with controlled.connect() as connection:
-        path = is_stored(connection.request(post(note(mark, text))), mark, text, notes)
+    path = is_stored(controlled.ask(post(note(mark, text))), mark, text, notes)
     expected = spec.json_body({"_id": path.removeprefix("/notes/"), "title": mark, "text": text})
     answer(controlled.ask(path), Expected(200, spec.JSON, expected))
 
@@ -91,8 +90,7 @@ def test_a_stored_note(controlled: Controlled, notes: Collection[Any], text: str
 def test_an_id_in_upper_case(controlled: Controlled, notes: Collection[Any]) -> None:
     """It finds the note with its own id, or nothing."""
     mark = new_mark()
-    with controlled.connect() as connection:
-        created = connection.request(post(note(mark, "")))
+    created = controlled.ask(post(note(mark, "")))
     path = is_stored(created, mark, "", notes)
     response = controlled.ask(f"/notes/{path.removeprefix('/notes/').upper()}")
     if response.status != 404:
@@ -144,9 +142,7 @@ def test_a_body_in_every_framing(
 def test_the_longest_note_in_escapes(controlled: Controlled, notes: Collection[Any]) -> None:
     """Each character as ``\\uXXXX``: 60 kB."""
     mark, text = new_mark(), "\u00e9" * 10_000
-    with controlled.connect() as connection:
-        response = connection.request(post(note(mark, text, ascii=True)))
-        is_stored(response, mark, text, notes)
+    is_stored(controlled.ask(post(note(mark, text, ascii=True))), mark, text, notes)
 
 
 REFUSED = {
@@ -169,8 +165,7 @@ REFUSED = {
 @pytest.mark.parametrize("body", REFUSED.values(), ids=REFUSED)
 @catches("note-unchecked", "note-refused-500", "plain-400")
 def test_a_body_that_is_no_note(subject: Subject, body: bytes) -> None:
-    with subject.connect() as connection:
-        problem(connection.request(post(body.replace(b"MARK", MARK.encode()))), 400, 422)
+    problem(subject.ask(post(body.replace(b"MARK", MARK.encode()))), 400, 422)
 
 
 @control
@@ -180,8 +175,7 @@ def test_nothing_is_stored_of_a_refused_note(
 ) -> None:
     mark = new_mark()
     for body in REFUSED.values():
-        with controlled.connect() as connection:
-            response = connection.request(post(body.replace(b"MARK", mark.encode())))
+        response = controlled.ask(post(body.replace(b"MARK", mark.encode())))
     left = notes.count_documents(_with(mark))
     holds("MongoDB", "no refused note", left == 0, f"{left} notes", response)
 
@@ -190,8 +184,7 @@ def test_nothing_is_stored_of_a_refused_note(
 @catches("note-cached")
 def test_a_note_is_read_at_each_request(controlled: Controlled, notes: Collection[Any]) -> None:
     mark = new_mark()
-    with controlled.connect() as connection:
-        path = is_stored(connection.request(post(note(mark, ""))), mark, "", notes)
+    path = is_stored(controlled.ask(post(note(mark, ""))), mark, "", notes)
     same("status", 200, controlled.ask(path).status, controlled.ask(path))
     notes.delete_one({"title": mark})
     problem(controlled.ask(path), 404)
@@ -202,9 +195,8 @@ def test_a_note_is_read_at_each_request(controlled: Controlled, notes: Collectio
 def test_mongodb_is_away(controlled: Controlled, notes: Collection[Any]) -> None:
     """Nothing is stored of a note that got a 503, not even later."""
     mark = new_mark()
-    request = post(note(mark, ""))
-    with controlled.mongodb.in_state("refusing"), controlled.connect() as connection:
-        response = connection.request(request)
+    with controlled.mongodb.in_state("refusing"):
+        response = controlled.ask(post(note(mark, "")))
         problem(response, 503)
     wait_until(lambda: controlled.ask("/mongo").status == 200, timeout=10)
     time.sleep(0.5)  # for what a server may have kept to store later

@@ -107,8 +107,7 @@ def test_stopping_while_databases_are_silent(controlled: Controlled) -> None:
             server.stop(signal.SIGTERM, LATEST)
 
 
-@catches("workers-ignored", "workers-claimed-none")
-@catches("workers-unsupervised", "supervision-claimed-none")
+@catches("workers-ignored", "workers-unsupervised")
 def test_workers(controlled: Controlled) -> None:
     """Both ways: WORKERS=2 starts two serving processes, or one if the manifest says so.
 
@@ -141,7 +140,7 @@ def _workers(server: Controlled) -> list[psutil.Process]:
     return [process for process in server.processes() if not process.children()]
 
 
-@catches("closes-always", "keep-alive-claimed-none")
+@catches("closes-always")
 def test_keep_alive(controlled: Controlled) -> None:
     """Both ways: connections are closed after each response exactly if the manifest says so."""
     with controlled.connect() as connection:

@@ -63,7 +63,6 @@ class Findings:
         }
 
     def as_page(self) -> str:
-        """An HTML page."""
         values = {"summary": self.summary(), "found": self.as_dict()}
         return pages.render(Path(__file__).parent, values, template="foreign.html.jinja")
 

@@ -44,7 +44,6 @@ class Row:
         return len(set(self.answers.values())) > 1
 
     def rating(self, answer: str) -> Rating:
-        """The rating of an answer."""
         return self.question.answers[answer].rating
 
     @property

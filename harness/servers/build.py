@@ -9,7 +9,7 @@ from harness.console import say
 from harness.errors import TaskError, UsageError
 from harness.paths import RUN
 from harness.servers.catalog import Server
-from harness.servers.manifest import Tool
+from harness.servers.manifest import Build, Tool
 from harness.system.files import write_whole
 from harness.system.locks import locked
 from harness.system.processes import finish
@@ -30,7 +30,7 @@ def build(server: Server) -> None:
     stamp = output / _STAMP
     with locked(RUN / "locks" / f"build-{server.name}") as lock:
         # Build output contains absolute paths, as the scripts of a virtual environment do.
-        wanted, place = _digest(server), str(server.folder.resolve())
+        wanted, place = _digest(server, recipe), str(server.folder.resolve())
         if stamp.is_file():
             digest, _, built_at = stamp.read_text().partition("\n")
             if (digest, built_at) == (wanted, place):
@@ -80,9 +80,7 @@ def run_in(
         )
 
 
-def _digest(server: Server) -> str:
-    recipe = server.manifest.build
-    assert recipe is not None
+def _digest(server: Server, recipe: Build) -> str:
     digest = hashlib.sha256(repr(recipe.run).encode())
     for name in recipe.inputs:
         start = server.folder / name

@@ -131,14 +131,10 @@ class Manifest(_Model):
     deployment: list[Deployment] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _names_are_unique(self) -> "Manifest":
+    def _deployments_agree(self) -> "Manifest":
         names = [deployment.name for deployment in self.deployment]
         if duplicate := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"deployment {duplicate!r} is defined twice")
-        return self
-
-    @model_validator(mode="after")
-    def _the_default_is_copied(self) -> "Manifest":
         default, *others = self.deployment
         if not default.copied or any(one.copied and one.files for one in (default, *others)):
             raise ValueError("copied: copies have the first deployment; files is for the left out")

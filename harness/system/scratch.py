@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from harness.paths import RUN
@@ -19,17 +19,16 @@ def scratch(purpose: str) -> Iterator[Path]:
     place = RUN / purpose
     place.mkdir(parents=True, exist_ok=True)
     remove_abandoned()
-    with locked(_LOCK):
-        folder = Path(tempfile.mkdtemp(prefix="run-", dir=place))
-        held = locked(folder / ".lock")
-        held.__enter__()
-    _held.add(folder)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        held.__exit__(None, None, None)
-        _held.discard(folder)
+    with ExitStack() as held:
+        with locked(_LOCK):
+            folder = Path(tempfile.mkdtemp(prefix="run-", dir=place))
+            held.enter_context(locked(folder / ".lock"))
+        _held.add(folder)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            _held.discard(folder)
 
 
 def remove_scratch() -> None:

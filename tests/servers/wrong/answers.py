@@ -104,7 +104,7 @@ class Server:
             response = problem(self.databases.unavailable())
         except Exception:
             response = self.faulty()
-        if fault("mixed-up") and self.served % 7 == 0 and self.last:
+        if fault("mixed-up") and self.served % 2 == 0 and self.last:
             return self.last
         if fault("wrong-after-many") and self.served % 100 == 0:
             return answer(200, TEXT, b"?")
@@ -329,18 +329,15 @@ class Server:
         response = self.files.switched_name(endpoint, raw)
         if response is not None:
             return response
-        name = self.decoded(raw)
-        if endpoint == "files":
-            found = self.files.file(request, name) if name is not None else None
-        elif name is None:
-            found = None
-        else:
+        name, files, found = self.decoded(raw), endpoint == "files", None
+        if name is not None and files:
+            found = self.files.file(request, name)
+        elif name is not None:
             self.check_availability()
-            found = None if name.startswith(".") else await self.files.gridfs(request, name)
+            found = await self.files.gridfs(name)
         if found is None:
             if fault("file-200-for-missing", "gridfs-200-for-missing"):
                 return answer(200, "application/octet-stream", b"")
-            files = endpoint == "files"
             broken = fault("missing-file-500" if files else "missing-revision-500")
             raise Problem(500 if broken else 404)
         return found

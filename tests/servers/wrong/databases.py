@@ -12,7 +12,6 @@ import asyncpg
 import pymongo
 from faults import fault, switched
 from pymongo import AsyncMongoClient
-from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
 AWAY = (
@@ -36,18 +35,16 @@ AGENTS = f"""
 
 class Databases:
     def __init__(self, mongodb_url: str, database_url: str) -> None:
-        self.urls = {"mongodb": mongodb_url, "postgresql": database_url}
-        self.client = self._client()
-        self.database = self.client.get_default_database()
+        self.database_url = database_url
+        size = int(os.environ.get("MONGODB_POOL_SIZE", "10"))
+        client = AsyncMongoClient[dict[str, Any]](mongodb_url, timeoutMS=2500, maxPoolSize=size)
+        self.database = client.get_default_database()
+        self.stored, self.chunks = self.database["fs.files"], self.database["fs.chunks"]
         self.pool: asyncpg.Pool | None = None
         self.connection: asyncpg.Connection | None = None
         self.cache: dict[str, Any] = {}
         self.failed = False
         self.switches = Switches(database_url)
-
-    def _client(self) -> AsyncMongoClient[dict[str, Any]]:
-        size = pool_size("mongodb")
-        return AsyncMongoClient(self.urls["mongodb"], timeoutMS=2500, maxPoolSize=size)
 
     async def articles(self, slug: str) -> dict[str, Any] | None:
         if fault("cached-article") and slug in self.cache:
@@ -82,7 +79,7 @@ class Databases:
 
     async def _fetch(self, query: str) -> list[asyncpg.Record]:
         if fault("agents-connect"):
-            connection = await asyncpg.connect(self.urls["postgresql"])
+            connection = await asyncpg.connect(self.database_url)
             try:
                 return await connection.fetch(query)
             finally:
@@ -90,10 +87,8 @@ class Databases:
         if fault("termination-500"):
             return await self._fetch_on_one_connection(query)
         if self.pool is None:
-            size = pool_size("postgresql")
-            self.pool = await asyncpg.create_pool(
-                self.urls["postgresql"], min_size=0, max_size=size
-            )
+            size = int(os.environ.get("DATABASE_POOL_SIZE", "10"))
+            self.pool = await asyncpg.create_pool(self.database_url, min_size=0, max_size=size)
         patience = 12 if fault("silence-waited-for") else 2.5
         async with asyncio.timeout(patience), self.pool.acquire() as connection:
             try:
@@ -105,18 +100,12 @@ class Databases:
     async def _fetch_on_one_connection(self, query: str) -> list[asyncpg.Record]:
         """Fail for another reason once the only connection has ended."""
         if self.connection is None:
-            self.connection = await asyncpg.connect(self.urls["postgresql"])
+            self.connection = await asyncpg.connect(self.database_url)
         try:
             return await self.connection.fetch(query)
         except (asyncpg.InterfaceError, asyncpg.PostgresConnectionError) as error:
             self.connection = None
             raise RuntimeError from error
-
-    def stored(self) -> AsyncCollection[dict[str, Any]]:
-        return self.database["fs.files"]
-
-    def chunks(self) -> AsyncCollection[dict[str, Any]]:
-        return self.database["fs.chunks"]
 
     def unavailable(self) -> int:
         """The status while a database is unavailable."""
@@ -125,11 +114,6 @@ class Databases:
             time.sleep(6)
         otherwise = switched("mongodb-starts") == "answers otherwise"
         return 500 if fault("database-500") or otherwise else 503
-
-
-def pool_size(name: str) -> int:
-    setting = "MONGODB_POOL_SIZE" if name == "mongodb" else "DATABASE_POOL_SIZE"
-    return int(os.environ.get(setting, "10"))
 
 
 class Switches:

@@ -269,14 +269,8 @@ class Files:
         size = path.stat().st_size
         pieces = self.pieces(path, 0, size)
         if is_switched("looks complete", "file-cut-short"):
-            chunked = headers | {"Transfer-Encoding": "chunked"}
-            return Response(200, chunked, self.chunked(pieces), None)
+            return Response(200, headers, pieces, None, chunked=True)
         return Response(200, headers, pieces, size)
-
-    async def chunked(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        async for piece in pieces:
-            yield b"%x\r\n%s\r\n" % (len(piece), piece)
-        yield b"0\r\n\r\n"
 
     async def pieces(self, path: Path, start: int, length: int) -> AsyncIterator[bytes]:
         with path.open("rb") as opened:
@@ -305,37 +299,31 @@ class Files:
 
     # From GridFS
 
-    async def gridfs(self, request: Request, name: str) -> Response | None:
+    async def gridfs(self, name: str) -> Response | None:
         if fault("gridfs-cached") and name in self.cache:
             return whole(dict(self.headers), self.cache[name])
         order = 1 if fault("gridfs-oldest") else -1
-        stored = await self.databases.stored().find_one(
+        stored = await self.databases.stored.find_one(
             {"filename": name}, sort=[("uploadDate", order)]
         )
         if stored is None:
             return None
         if not stored.get("metadata") and fault("gridfs-no-metadata-500"):
             return plain(500)
-        return await self.revision(stored, self.gridfs_headers(stored))
-
-    def gridfs_headers(self, stored: dict[str, Any]) -> dict[str, str]:
         content_type = (stored.get("metadata") or {}).get("contentType", BYTES)
         if fault("gridfs-type-guessed"):
             content_type = mimetypes.guess_type(stored["filename"])[0] or "text/plain"
-        return {"Content-Type": content_type, "ETag": f'"{stored["_id"]}"'}
-
-    async def revision(self, stored: dict[str, Any], headers: dict[str, str]) -> Response:
+        self.headers = headers = {"Content-Type": content_type, "ETag": f'"{stored["_id"]}"'}
         length = stored["length"]
         if fault("gridfs-truncated"):
             length = min(length, stored["chunkSize"])
-        self.headers = headers
         if fault("gridfs-cut-looks-complete"):
             return whole(headers, await self.content(stored))
         return Response(200, headers, self.chunks(stored, length), length)
 
     async def content(self, stored: dict[str, Any]) -> bytes:
         """The content of a file, without missing chunks."""
-        found = self.databases.chunks().find({"files_id": stored["_id"]}, sort=[("n", 1)])
+        found = self.databases.chunks.find({"files_id": stored["_id"]}, sort=[("n", 1)])
         return b"".join([chunk["data"] async for chunk in found])
 
     async def chunks(self, stored: dict[str, Any], length: int) -> AsyncIterator[bytes]:
@@ -345,7 +333,7 @@ class Files:
             return
         if not length:
             return
-        found = self.databases.chunks().find(
+        found = self.databases.chunks.find(
             {"files_id": stored["_id"]}, sort=[("n", 1)], batch_size=4
         )
         async with Load(self, "gridfs", length):

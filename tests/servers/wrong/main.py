@@ -117,13 +117,10 @@ class Parent:
         while self.workers:
             pid, _ = os.wait()
             self.workers.discard(pid)
-            if self.stopped_by is None and pid not in self.retired:
-                self.replace()
+            goes_on = self.stopped_by is None and pid not in self.retired
+            if goes_on and not fault("workers-unsupervised"):
+                self.start()
         return self.status()
-
-    def replace(self) -> None:
-        if not fault("workers-unsupervised"):
-            self.start()
 
     def stop(self, number: signal.Signals) -> None:
         if fault("stops-never"):

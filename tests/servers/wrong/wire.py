@@ -62,6 +62,7 @@ class Response:
     body: bytes | AsyncIterator[bytes] = b""
     length: int | None = 0  # the Content-Length, unless it is among the headers; None to send none
     body_for_head: bool = False  # whether the body is also sent in response to HEAD
+    chunked: bool = False  # whether the body is sent in chunks
 
 
 class Refused(Exception):
@@ -560,7 +561,7 @@ class Connection:
         if request.method == "HEAD" or response.status == 304:
             return False
         gridfs = request.target.startswith("/gridfs") and response.status == 200
-        return gridfs and fault("gridfs-chunked")
+        return response.chunked or (gridfs and fault("gridfs-chunked"))
 
     def head(self, request: Request, response: Response, keep: bool) -> bytes:
         headers = {"Date": formatdate(usegmt=True)}
