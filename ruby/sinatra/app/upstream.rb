@@ -8,14 +8,13 @@ module Upstream
   class Late < StandardError; end
   class Broken < StandardError; end
 
-  def self.results(calls, milliseconds, headers)
-    timeout_ms = milliseconds + 5000
+  def self.results(calls, delay, headers)
+    timeout_ms = delay + 5000
     hydra = Typhoeus::Hydra.new(max_concurrency: calls)
     requests = Array.new(calls) do |call|
-      params = { call:, ms: milliseconds }
-      request = Typhoeus::Request.new(Settings::SLOW_API_URL, params:, headers:, timeout_ms:, nosignal: true)
-      request.tap { hydra.queue(request) }
+      Typhoeus::Request.new(Settings::SLOW_API_URL, params: { call:, ms: delay }, headers:, timeout_ms:, nosignal: true)
     end
+    requests.each { |request| hydra.queue(request) }
     hydra.run
     requests.map { |request| result(request.response) }
   end

@@ -13,10 +13,8 @@ import org.http4s.server.middleware.{DefaultHead, EntityLimiter}
 
 object Main extends IOApp:
 
-  def run(args: List[String]): IO[ExitCode] = Settings.load.attempt.flatMap {
-    case Right(settings) => server(settings).useForever
-    case Left(error)     => IO.consoleForIO.errorln(error.getMessage).as(ExitCode.Error)
-  }
+  def run(args: List[String]): IO[ExitCode] =
+    Settings.load.redeemWith(e => IO.consoleForIO.errorln(e.getMessage).as(ExitCode.Error), server(_).useForever)
 
   def app(settings: Settings): Resource[IO, HttpApp[IO]] =
     for

@@ -55,5 +55,4 @@ object Mongo:
       .fromAutoCloseable(IO(MongoClient(options)))
       .map(client => Mongo(client.getDatabase(Option(settings.mongodb.getDatabase).getOrElse("refservers"))))
 
-  private val json =
-    JsonWriterSettings.builder().objectIdConverter((id, writer) => writer.writeString(id.toHexString)).build()
+  private val json = JsonWriterSettings.builder().objectIdConverter((id, json) => json.writeString(id.toString)).build()

@@ -52,10 +52,9 @@ object Settings:
 
   private val positive = decoder("a number from 1")(_.toIntOption.filter(_ > 0))
 
-  private given ConfigDecoder[String, ConnectionString] = decoder("a MongoDB URL")(url => Some(ConnectionString(url)))
+  private given ConfigDecoder[String, ConnectionString] = decoder("a MongoDB URL")(ConnectionString(_).some)
 
-  private given ConfigDecoder[String, Path] =
-    decoder("a folder")(name => Some(Path.of(name)).filter(Files.isDirectory(_)))
+  private given ConfigDecoder[String, Path] = decoder("a folder")(Path.of(_).some.filter(Files.isDirectory(_)))
 
   private given ConfigDecoder[String, Uri] =
     decoder("an HTTP URL")(Uri.fromString(_).toOption.filter { url =>

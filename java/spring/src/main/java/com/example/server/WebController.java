@@ -20,6 +20,7 @@ import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.reactive.function.client.ClientResponse;
 import org.springframework.web.reactive.function.client.WebClient;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
@@ -78,6 +79,7 @@ class WebController {
     return Flux.range(0, requireNonNullElse(calls, 10))
         .flatMapSequential(call -> call(call, wait, requestId))
         .collectList()
+        .onErrorMap(Exceptions::isMultiple, errors -> Exceptions.unwrapMultiple(errors).get(0))
         .timeout(Duration.ofMillis(wait + 5000))
         .map(Results::new);
   }
