@@ -56,13 +56,15 @@ class Server < Sinatra::Base
     content_type info.metadata&.fetch(:contentType, nil) || 'application/octet-stream'
     headers 'Content-Length' => info.length.to_s
     stream do |out|
-      sent = file.sum { |chunk| (out << chunk) && chunk.bytesize }
+      begin
+        sent = file.sum { |chunk| (out << chunk) && chunk.bytesize }
+      ensure
+        file.close unless file.closed? # otherwise MongoDB's cursor stays if a client leaves
+      end
       raise EOFError, 'the last chunks are missing' if sent < info.length
     rescue Mongo::Error, EOFError => e
       LOG.error("#{request.path.inspect}: #{e.class}: #{e.message.inspect}")
       raise EOFError # at which Puma closes the connection; at any other, it first writes a 500 into the file
-    ensure
-      file.close unless file.closed? # otherwise MongoDB's cursor stays if a client leaves
     end
   rescue Mongo::Error::FileNotFound
     halt 404
