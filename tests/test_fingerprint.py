@@ -36,6 +36,7 @@ def hashed(exchanges: list[Exchange], **changes: Any) -> str:
         ({"body": BODY.replace(b",", b", ")}, False),
         ({"media_type": "Application/Problem+JSON; charset=UTF-8"}, True),
         ({"media_type": "application/json"}, False),
+        ({"media_type": "application/problem+json; charset=latin-1"}, False),
         ({"status": 422}, False),
     ],
 )

@@ -197,8 +197,9 @@ def _text(value: Any) -> str:
 @click.option("--json", "to_json", is_flag=True, help="Print JSON.")
 @reports_errors
 def main(before: str, after: str, anyway: bool, to_json: bool) -> None:
-    """Show what changed by 5% or more from result BEFORE to result AFTER (files, or ids in
-    results/).
+    """Show what changed from result BEFORE to result AFTER (files, or ids in results/).
+
+    Changes of less than 5% are ignored.
 
     The ratios' intervals include the noise within and between the repeats of each run. They cannot
     include a change of the machine between the runs, so a change that all servers share is not

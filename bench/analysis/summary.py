@@ -32,8 +32,7 @@ def column(figure: str, load: Load) -> str:
 
 
 def show(run: Run) -> None:
-    """Print what must be known before the figures; then a table for each case and level, with its
-    warnings; and then the failures."""
+    """Print the caveats, a table for each case and level with its warnings, and the failures."""
     for caveat in caveats(run):
         result.print(Text(f"! {caveat}", style="yellow"), soft_wrap=True)
     rows = rows_of(run)
