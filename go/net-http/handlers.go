@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +63,6 @@ func (s *server) createNote(w http.ResponseWriter, r *http.Request) error {
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media != "application/json" {
 		return fail(http.StatusUnsupportedMediaType, "", nil)
 	}
-	http.NewResponseController(w).SetReadDeadline(time.Now().Add(10 * time.Second))
 	note := note{ID: bson.NewObjectID()}
 	err := json.UnmarshalRead(http.MaxBytesReader(w, r.Body, 1<<20), &note.Content)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
@@ -140,7 +140,8 @@ func (s *server) file(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) gridfs(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithCancel(r.Context())
+	// Without r.Context(), the driver also closes the cursor if the client leaves, at which a write fails.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
 	start := time.AfterFunc(databaseTimeout, cancel) // a deadline would be that of the whole download
 	stream, err := s.mongodb.GridFSBucket().OpenDownloadStreamByName(ctx, r.PathValue("name"))
@@ -155,7 +156,7 @@ func (s *server) gridfs(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	sent, err := io.Copy(w, stream)
+	sent, err := io.Copy(struct{ io.Writer }{w}, stream) // unlike ReadFrom, a failed Write ends r.Context()
 	if sent > 0 && err != nil && r.Context().Err() == nil {
 		slog.Error("response cut", "path", r.URL.Path, "cause", err)
 		return nil // net/http closes a connection on which bytes are missing
@@ -209,9 +210,12 @@ func (s *server) callUpstream(ctx context.Context, header http.Header, call, ms 
 		return err
 	}
 	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the upstream answered %s", response.Status)
+	}
 	err = json.UnmarshalRead(response.Body, result)
-	if err == nil && (response.StatusCode != http.StatusOK || result.Kind() != '{') {
-		err = fmt.Errorf("the upstream answered %s, or no JSON object", response.Status)
+	if err == nil && result.Kind() != '{' {
+		err = errors.New("the upstream answered no JSON object")
 	}
 	return err
 }
@@ -293,6 +297,8 @@ func isAway(err error) bool {
 	}
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	_, broken := errors.AsType[*net.OpError](err)
-	return connecting || broken || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) ||
+	refused, _ := errors.AsType[mongo.CommandError](err)
+	stopping := slices.Contains([]int32{91, 11600, 11602}, refused.Code)
+	return connecting || broken || stopping || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) ||
 		mongo.IsTimeout(err) || mongo.IsNetworkError(err)
 }

@@ -25,7 +25,7 @@ import (
 )
 
 type settings struct {
-	Host             string `env:"HOST" envDefault:"127.0.0.1"`
+	Host             string `env:"HOST" envDefault:"127.0.0.1" validate:"ip|hostname_rfc1123"`
 	Port             int    `env:"PORT" envDefault:"8000" validate:"port"`
 	MongoDBURL       string `env:"MONGODB_URL" envDefault:"mongodb://127.0.0.1:27017/refservers"`
 	MongoDBPoolSize  uint64 `env:"MONGODB_POOL_SIZE" envDefault:"100" validate:"min=1"`
@@ -58,12 +58,12 @@ func run() error {
 		return err
 	}
 	server := &http.Server{
-		Addr:              net.JoinHostPort(settings.Host, strconv.Itoa(settings.Port)),
-		Handler:           s.routes(),
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       75 * time.Second, // longer than the 60 s of most load balancers
-		MaxHeaderBytes:    32 << 10,
-		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelError),
+		Addr:           net.JoinHostPort(settings.Host, strconv.Itoa(settings.Port)),
+		Handler:        s.routes(),
+		ReadTimeout:    10 * time.Second, // for the head, too
+		IdleTimeout:    75 * time.Second, // longer than the 60 s of most load balancers
+		MaxHeaderBytes: 32 << 10,
+		ErrorLog:       slog.NewLogLogger(slog.Default().Handler(), slog.LevelError),
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/caarlos0/env/v11"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
@@ -227,6 +229,9 @@ func TestSlowAPI(t *testing.T) {
 			if lines := strings.Count(log.String(), "\n"); lines != 1 {
 				t.Errorf("%s: got %d lines in the log, want 1:\n%s", answer, lines, log)
 			}
+			if _, err := strconv.Atoi(answer); err == nil && !strings.Contains(log.String(), "answered "+answer) {
+				t.Errorf("the log does not name status %s:\n%s", answer, log)
+			}
 		}
 		upstream.Close()
 	}
@@ -265,6 +270,22 @@ func TestDatabasesAreAway(t *testing.T) {
 	}
 	if lines := strings.Count(log.String(), "\n"); lines != 3 || strings.Contains(log.String(), "secret") {
 		t.Errorf("got %d lines in the log, want 3 and no password:\n%s", lines, log)
+	}
+}
+
+func TestStoppingMongoDB(t *testing.T) {
+	for code, want := range map[int32]bool{91: true, 11600: true, 11602: true, 11000: false, 0: false} {
+		if got := isAway(fmt.Errorf("find: %w", mongo.CommandError{Code: code})); got != want {
+			t.Errorf("code %d: got %t", code, got)
+		}
+	}
+}
+
+func TestHosts(t *testing.T) {
+	for host, want := range map[string]bool{"::1": true, "0.0.0.0": true, "localhost": true, "a.example": true, "a b": false, "[::1]": false} {
+		if got := validate.StructPartial(settings{Host: host}, "Host") == nil; got != want {
+			t.Errorf("%q: got %t", host, got)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 
 import { cleanEnv, host, makeValidator, port } from 'envalid';
 import { MongoClient } from 'mongodb';
@@ -12,7 +12,7 @@ const count = makeValidator((value) => {
   if (/^[1-9]\d*$/.test(value)) return Number(value);
   throw new Error('must be an integer from 1');
 });
-const folder = makeValidator((value) => statSync(`${value}/`) && value); // refuses a file
+const folder = makeValidator((value) => readdirSync(value) && value); // refuses a file
 const mongodbUrl = makeValidator((value) => new MongoClient(value).options && value);
 const url = makeValidator((value) => new URL(value).href); // its error repeats no password
 const httpUrl = makeValidator((value) => {

@@ -130,11 +130,12 @@ describe('a process', { concurrency: 4 }, () => {
     t.after(() => rm(folder, { recursive: true }));
     const url = 'mongodb://127.0.0.1/test?authSource=admin&tls=perhaps';
     await writeFile(`${folder}/.env`, `PORT=70000\nWORKERS=0\nMONGODB_URL=${url}\n`);
-    const settings = { PORT: undefined, WORKERS: '1', MONGODB_URL: undefined };
+    const settings = { PORT: undefined, WORKERS: '1', MONGODB_URL: undefined, FILES_DIR: '' };
     const server = start(t, settings, 'src/main.js', folder);
     assert.notEqual(await server.exited, 0);
     assert.match(server.output, /PORT/);
     assert.match(server.output, /MONGODB_URL.*tls/);
+    assert.match(server.output, /FILES_DIR/);
     assert.doesNotMatch(server.output, /WORKERS/);
   });
 

@@ -16,7 +16,8 @@ class Faults extends LogController {
 export function build(logger) {
   const timeouts = { connectionTimeout: 60_000, requestTimeout: 60_000 };
   const router = { routerOptions: { maxParamLength: 255 }, frameworkErrors: problem };
-  const app = Fastify({ ...timeouts, ...router, logger, logController: new Faults() });
+  const logging = { logger, logController: new Faults() };
+  const app = Fastify({ ...timeouts, ...router, ...logging, return503OnClosing: false });
   app.setErrorHandler(problem);
   app.setNotFoundHandler((request, reply) => problem({ statusCode: 404 }, request, reply));
   app.register(databases);

@@ -1,12 +1,21 @@
 import { existsSync } from 'node:fs';
 
 import envSchema from 'env-schema';
+import { MongoClient } from 'mongodb';
 
 const count = (value) => ({ type: 'integer', minimum: 1, default: value });
 const string = (format, value) => ({ type: 'string', minLength: 1, format, default: value });
+function isMongodbUrl(value) {
+  try {
+    return new MongoClient(value).options !== null;
+  } catch {
+    return false;
+  }
+}
+
 const formats = {
   folder: (value) => existsSync(`${value}/`), // no file
-  mongodb: /^mongodb(\+srv)?:\/\//,
+  mongodb: isMongodbUrl,
   http: (value) => URL.canParse(value) && /^https?:/.test(value),
   url: URL.canParse,
 };

@@ -116,7 +116,7 @@ describe('a process', { concurrency: 4 }, () => {
       const bad = {
         PORT: '70000',
         WORKERS: '0',
-        MONGODB_URL: 'mongo://me:secret@host/',
+        MONGODB_URL: 'mongodb://me:secret@host:99999/',
         MONGODB_POOL_SIZE: '12abc',
         DATABASE_URL: 'postgresql://me:secret@host:99999/',
         DATABASE_POOL_SIZE: '3.5',

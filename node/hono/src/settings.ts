@@ -22,7 +22,7 @@ function isMongodbUrl(url: string) {
 }
 
 const Settings = z.object({
-  HOST: z.string().default('127.0.0.1'),
+  HOST: z.hostname().or(z.ipv6()).default('127.0.0.1'),
   PORT: count.pipe(z.number().max(65_535)).default(8000),
   MONGODB_URL: z
     .string()

@@ -119,6 +119,7 @@ describe('a process', { concurrency: 4 }, () => {
 
   test('ends with all bad settings named, and no password', async (t) => {
     const bad = {
+      HOST: '',
       PORT: '70000',
       MONGODB_URL: 'mongodb://me:secret@host:99999/',
       MONGODB_POOL_SIZE: '12abc',

@@ -27,5 +27,5 @@ async def init_app() -> web.Application:
 
 if __name__ == "__main__":
     web.run_app(
-        init_app(), host=settings.HOST, port=settings.PORT, shutdown_timeout=5, access_log=None
+        init_app(), host=settings.HOST, port=settings.PORT, shutdown_timeout=4, access_log=None
     )

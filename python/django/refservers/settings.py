@@ -46,7 +46,7 @@ DATABASES = {
 
 
 def is_fault(record: object) -> bool:
-    """Whether Django logs it: api.problems does with 502 to 504, and 4xx are the client's."""
+    """Whether to log it: api.problems has logged 502 to 504, and 4xx are the client's."""
     return getattr(record, "status_code", 500) == 500
 
 
@@ -59,4 +59,5 @@ LOGGING = {
         "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["faults"]}
     },
     "root": {"handlers": ["console"], "level": "INFO"},
+    "loggers": {"gunicorn.http.wsgi": {"level": "ERROR"}},  # it warns of each HEAD
 }

@@ -1,6 +1,7 @@
 import psycopg2
 import urllib3
 from eventlet import db_pool
+from psycopg2.extensions import parse_dsn
 from psycopg2.extras import RealDictCursor
 from pymongo import MongoClient
 from pymongo.errors import ConnectionFailure, ExecutionTimeout
@@ -29,8 +30,8 @@ postgresql = db_pool.RawConnectionPool(
     connect_timeout=3,
     dsn=settings.DATABASE_URL,
     tcp_user_timeout=4000,
-    options="-c statement_timeout=4000",
+    options=parse_dsn(settings.DATABASE_URL).get("options", "-c statement_timeout=4000"),
     cursor_factory=RealDictCursor,
 )
 
-upstream = urllib3.PoolManager(maxsize=10_000, timeout=15)  # calls never queue
+upstream = urllib3.PoolManager(maxsize=10_000, timeout=15)  # of connections that it keeps

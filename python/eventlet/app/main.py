@@ -12,6 +12,15 @@ from app.application import application
 from app.databases import mongodb, postgresql
 from app.settings import settings
 
+
+class Pool(eventlet.GreenPool):
+    """At the end, requests in flight have 5 s to finish."""
+
+    def waitall(self) -> None:
+        with eventlet.Timeout(5, False):
+            eventlet.GreenPool.waitall(self)
+
+
 if __name__ == "__main__":
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -24,7 +33,7 @@ if __name__ == "__main__":
         log_output=False,
         debug=False,
         socket_timeout=75,
-        max_size=10_000,
+        custom_pool=Pool(10_000),
     )
     postgresql.clear()
     mongodb.client.close()

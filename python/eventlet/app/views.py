@@ -73,9 +73,12 @@ def read_note(request: Request, note_id: str) -> Response:
 
 def agents(request: Request) -> Response:
     late = ServiceUnavailable("PostgreSQL is late")
-    with eventlet.Timeout(5, late), postgresql.item() as connection, connection.cursor() as cursor:
-        cursor.execute(AGENTS)
-        return json_response(cursor.fetchall())
+    with eventlet.Timeout(5, late) as timeout, postgresql.item() as connection:
+        with connection.cursor() as cursor:
+            cursor.execute(AGENTS)
+            rows = cursor.fetchall()
+        timeout.cancel()  # if it ended the return of the connection, the pool would lose it
+    return json_response(rows)
 
 
 def files(request: Request, name: str) -> Response:

@@ -6,15 +6,14 @@ from typing import Any
 
 import psycopg
 from flask import Flask
-from psycopg.rows import dict_row
+from psycopg.conninfo import conninfo_to_dict
 
 from app import main
-from app.databases import TIMEOUTS
+from app.databases import OPTIONS
 
 
 def create_app(**config: Any) -> Flask:
     app = main.create_app(**config)
-    url = app.config["DATABASE_URL"]
-    connect = partial(psycopg.connect, url, autocommit=True, row_factory=dict_row, **TIMEOUTS)
+    connect = partial(psycopg.connect, **OPTIONS | conninfo_to_dict(app.config["DATABASE_URL"]))
     app.extensions["psycopg_pool"] = SimpleNamespace(connection=connect)
     return app

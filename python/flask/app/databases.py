@@ -4,6 +4,7 @@ from typing import Any
 
 import psycopg
 from flask import Flask, current_app
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool
 from pymongo import MongoClient
@@ -18,7 +19,9 @@ AGENTS = """
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
 """
 
-TIMEOUTS: dict[str, Any] = {
+OPTIONS: dict[str, Any] = {
+    "autocommit": True,
+    "row_factory": dict_row,
     "connect_timeout": 3,
     "tcp_user_timeout": 4000,
     "options": "-c statement_timeout=4000",
@@ -31,8 +34,7 @@ def init_app(app: Flask) -> None:
         url, maxPoolSize=size, timeoutMS=3000, serverSelectionTimeoutMS=3000, socketTimeoutMS=3000
     )
     pool = ConnectionPool(
-        app.config["DATABASE_URL"],
-        kwargs={"autocommit": True, "row_factory": dict_row, **TIMEOUTS},
+        kwargs=OPTIONS | conninfo_to_dict(app.config["DATABASE_URL"]),
         min_size=0,
         max_size=app.config["DATABASE_POOL_SIZE"],
         timeout=3,

@@ -2,6 +2,7 @@ from typing import Any
 
 import psycopg
 import urllib3
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool
 from pymongo import MongoClient
@@ -17,7 +18,9 @@ AGENTS = """
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
 """
 
-TIMEOUTS: dict[str, Any] = {
+OPTIONS: dict[str, Any] = {
+    "autocommit": True,
+    "row_factory": dict_row,
     "connect_timeout": 3,
     "tcp_user_timeout": 4000,
     "options": "-c statement_timeout=4000",
@@ -32,8 +35,7 @@ mongodb = MongoClient[dict[str, object]](
 ).get_default_database("refservers")
 
 postgresql = ConnectionPool(
-    settings.DATABASE_URL,
-    kwargs={"autocommit": True, "row_factory": dict_row, **TIMEOUTS},
+    kwargs=OPTIONS | conninfo_to_dict(settings.DATABASE_URL),
     min_size=0,
     max_size=settings.DATABASE_POOL_SIZE,
     timeout=3,
@@ -42,4 +44,4 @@ postgresql = ConnectionPool(
     open=False,
 )
 
-upstream = urllib3.PoolManager(maxsize=10_000, timeout=15)  # calls never queue
+upstream = urllib3.PoolManager(maxsize=10_000, timeout=15)  # of connections that it keeps

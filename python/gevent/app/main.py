@@ -18,7 +18,7 @@ if __name__ == "__main__":
     address = settings.HOST, settings.PORT
     server = WSGIServer(address, application, backlog=256, spawn=10_000, log=None)
     for number in (signal.SIGTERM, signal.SIGINT):
-        gevent.signal_handler(number, server.stop, 5)
+        gevent.signal_handler(number, server.close)
     with postgresql, mongodb.client:
         server.start()
         server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections, too

@@ -12,8 +12,8 @@ from pymongo.errors import ConnectionFailure, ExecutionTimeout
 
 from app.settings import settings
 
-AWAY = (ConnectionFailure, ExecutionTimeout, asyncpg.PostgresConnectionError)
 UNAVAILABLE = (asyncpg.OperatorInterventionError, asyncpg.TooManyConnectionsError)
+AWAY = (ConnectionFailure, ExecutionTimeout, asyncpg.PostgresConnectionError, *UNAVAILABLE)
 
 AGENTS = """
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -47,5 +47,5 @@ async def fetch(pool: asyncpg.Pool, query: str) -> list[dict[str, Any]]:
     try:
         async with pool.acquire(timeout=3) as connection:
             return [dict(row) for row in await connection.fetch(query)]
-    except (OSError, asyncpg.exceptions.InternalClientError, *UNAVAILABLE) as error:
+    except (OSError, asyncpg.exceptions.InternalClientError) as error:
         raise asyncpg.PostgresConnectionError(repr(error)) from error  # asyncpg lets them through

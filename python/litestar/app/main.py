@@ -18,7 +18,7 @@ if __name__ == "__main__":
         host=settings.HOST,
         port=settings.PORT,
         workers=settings.WORKERS,
-        timeout_graceful_shutdown=10,
+        timeout_graceful_shutdown=8,
         timeout_keep_alive=65,
         access_log=False,
     )

@@ -73,14 +73,15 @@ async def gridfs(state: AppState, name: FromPath[str]) -> Stream:
         raise NotFoundException from error
     content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
     headers = {"Content-Type": content_type, "Content-Length": str(file.length)}
-    content = chunks(file, await file.readchunk())  # a fault here is a 500
+    content = chunks(file, await file.readchunk())  # a fault here has problem details
     return Stream(content, headers=headers, background=BackgroundTask(file.close))
 
 
 async def chunks(file: AsyncGridOut, chunk: bytes) -> AsyncIterator[bytes]:
     while chunk:
         yield chunk
-        with CancelScope(shield=True):  # a client that leaves cancels no call of the driver
+        await asyncio.sleep(0)  # a stream whose client has left is cancelled here,
+        with CancelScope(shield=True):  # and not in a call of the driver
             chunk = await file.readchunk()
 
 
@@ -99,9 +100,11 @@ async def slow_api(
 ) -> dict[str, list[dict[str, Any]]]:
     headers = {"X-Request-Id": x_request_id} if x_request_id else None
 
+    upstream = state.upstream
+
     async def call(number: int) -> dict[str, Any]:
-        url = f"{settings.SLOW_API_URL}?call={number}&ms={ms}"
-        async with state.upstream.get(url, headers=headers, allow_redirects=False) as reply:
+        url, sent = str(settings.SLOW_API_URL), {"call": number, "ms": ms}
+        async with upstream.get(url, params=sent, headers=headers, allow_redirects=False) as reply:
             if reply.status == 200 and isinstance(result := await reply.json(), dict):
                 return result
             raise ValueError(f"{reply.status}, no JSON object")

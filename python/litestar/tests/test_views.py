@@ -102,6 +102,15 @@ def test_the_drivers_call_outlives_the_stream() -> None:
     assert finished.is_set()
 
 
+def test_a_client_that_leaves_ends_the_stream() -> None:
+    async def leave() -> None:
+        with move_on_after(0.01):
+            async for _ in chunks(Mock(readchunk=lambda: asyncio.sleep(0, b"next")), b"first"):
+                pass
+
+    asyncio.run(asyncio.wait_for(leave(), 5))
+
+
 @pytest.mark.parametrize(
     ("target", "status"),
     [("/nothing", 404), ("/notes/nothing", 404), ("/gridfs/nothing", 404), ("/sleep?ms=soon", 400)],

@@ -77,16 +77,16 @@ async def gridfs(request: Request[State]) -> StreamingResponse:
         raise HTTPException(404) from error
     content_type = (file.metadata or {}).get("contentType", "application/octet-stream")
     headers = {"Content-Type": content_type, "Content-Length": str(file.length)}
-    return StreamingResponse(chunks(file), headers=headers, background=BackgroundTask(file.close))
+    content = chunks(file, await file.readchunk())  # a fault here has problem details
+    return StreamingResponse(content, headers=headers, background=BackgroundTask(file.close))
 
 
-async def chunks(file: AsyncGridOut) -> AsyncIterator[bytes]:
-    while True:
-        with CancelScope(shield=True):  # a client that leaves cancels no call of the driver
-            chunk = await file.readchunk()
-        if not chunk:
-            return
+async def chunks(file: AsyncGridOut, chunk: bytes) -> AsyncIterator[bytes]:
+    while chunk:
         yield chunk
+        await asyncio.sleep(0)  # a stream whose client has left is cancelled here,
+        with CancelScope(shield=True):  # and not in a call of the driver
+            chunk = await file.readchunk()
 
 
 async def sleep(request: Request[State]) -> JSONResponse:

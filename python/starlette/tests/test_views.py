@@ -71,11 +71,22 @@ def test_the_drivers_call_outlives_the_stream() -> None:
         return b""
 
     async def leave() -> None:
+        stream = chunks(Mock(readchunk=readchunk), b"first")
+        assert await anext(stream) == b"first"
         with move_on_after(0.01):
-            await anext(chunks(Mock(readchunk=readchunk)), None)
+            await anext(stream, None)
 
     asyncio.run(leave())
     assert finished.is_set()
+
+
+def test_a_client_that_leaves_ends_the_stream() -> None:
+    async def leave() -> None:
+        with move_on_after(0.01):
+            async for _ in chunks(Mock(readchunk=lambda: asyncio.sleep(0, b"next")), b"first"):
+                pass
+
+    asyncio.run(asyncio.wait_for(leave(), 5))
 
 
 @pytest.mark.parametrize(

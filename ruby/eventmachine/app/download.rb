@@ -13,19 +13,21 @@ class Download
 
   # Called in a thread. The response begins with the first chunk; without one it is returned.
   def read(file, left)
-    file.each do |chunk|
-      break if @closed
+    begin
+      file.each do |chunk|
+        break if @closed
 
-      EM.next_tick { @respond.call([*@head, self]) } unless @begun
-      EM.next_tick { @send&.call(chunk) } # unless the head was refused
-      left -= (@begun = chunk).bytesize
+        EM.next_tick { @respond.call([*@head, self]) } unless @begun
+        EM.next_tick { @send&.call(chunk) } # unless the head was refused
+        left -= (@begun = chunk).bytesize
+      end
+    ensure
+      file.close unless file.closed?
     end
     raise 'the last chunks are missing' unless left.zero? || @closed
 
     @begun ? EM.next_tick { succeed } : [*@head, []]
   rescue StandardError => e
     @begun ? EM.next_tick { @respond.call(Enumerator.new { raise e }) } : raise # Thin logs it, and ends the connection
-  ensure
-    file.close unless file.closed?
   end
 end

@@ -10,7 +10,8 @@ module Problems
   MALFORMED = [JSON::ParserError, Rack::Utils::InvalidParameterError, Rack::Utils::ParameterTypeError,
                Rack::QueryParser::ParamsTooDeepError].freeze
   AWAY = [Mongo::Error::NoServerAvailable, Mongo::Error::SocketError, Mongo::Error::SocketTimeoutError,
-          PG::ConnectionBad, PG::UnableToSend, PG::OperatorIntervention, Timeout::Error].freeze # the last from a pool
+          PG::ConnectionBad, PG::UnableToSend, PG::OperatorIntervention,
+          Timeout::Error].freeze # from a pool, or a silent MongoDB
 
   def problem(status, headers = {}, **members)
     title = Rack::Utils::HTTP_STATUS_CODES[status]

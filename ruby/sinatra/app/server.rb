@@ -10,7 +10,8 @@ require_relative 'upstream'
 class Server < Sinatra::Base
   LOG = Logger.new($stderr)
   AWAY = [Mongo::Error::NoServerAvailable, Mongo::Error::SocketError, Mongo::Error::SocketTimeoutError,
-          PG::ConnectionBad, PG::UnableToSend, PG::OperatorIntervention, Timeout::Error].freeze # the last from a pool
+          PG::ConnectionBad, PG::UnableToSend, PG::OperatorIntervention,
+          Timeout::Error].freeze # from a pool, or a silent MongoDB
 
   NOTE = {
     id: 'note', type: 'object', required: %w[title text],
@@ -62,8 +63,8 @@ class Server < Sinatra::Base
         file.close unless file.closed? # otherwise MongoDB's cursor stays if a client leaves
       end
       raise EOFError, 'the last chunks are missing' if sent < info.length
-    rescue Mongo::Error, EOFError => e
-      LOG.error("#{request.path.inspect}: #{e.class}: #{e.message.inspect}")
+    rescue StandardError => e
+      LOG.error("#{request.path.inspect}: #{e.class}: #{e.message.inspect}") unless e.is_a?(Puma::ConnectionError)
       raise EOFError # at which Puma closes the connection; at any other, it first writes a 500 into the file
     end
   rescue Mongo::Error::FileNotFound
@@ -84,7 +85,8 @@ class Server < Sinatra::Base
   end
 
   error(400..599, Sinatra::Error) { problem(response.status) }
-  error(JSON::ParserError, Rack::QueryParser::ParamsTooDeepError) { problem(400) }
+  error(JSON::ParserError, Rack::QueryParser::ParamsTooDeepError, Rack::Multipart::MultipartPartLimitError,
+        Rack::Multipart::MultipartTotalPartLimitError) { problem(400) }
   error(*AWAY) { failure(503) }
   error(Upstream::Broken) { failure(502) }
   error(Upstream::Late) { failure(504) }

@@ -29,7 +29,7 @@ class ErrorHandler extends HttpErrorHandler with Logging {
 
   /** Whether a database cannot be reached, is stopping, has no connection left, or is late. */
   private def isAway(error: Throwable) = error match {
-    case error: DatabaseException => error.code.exists(Set(91, 11600, 11602)) // MongoDB is stopping
+    case error: DatabaseException => error.code.exists(Set(91, 189, 11600, 11602, 13436)) // MongoDB is stopping
     case _: ReactiveMongoException | _: TimeoutException | _: SQLTransientConnectionException => true
     case error: SQLException => Option(error.getSQLState).exists(_.matches("08...|53300|57P0."))
     case _                   => false

@@ -171,8 +171,10 @@ class ServerSpec extends Loaded {
     }
 
     "not start with a bad setting" in {
-      val error = the[Exception] thrownBy load("files.dir" -> "/nonexistent")
-      error.getMessage must include("FILES_DIR")
+      for (folder <- Seq("/nonexistent", "")) {
+        val error = the[Exception] thrownBy load("files.dir" -> folder)
+        error.getMessage must include("FILES_DIR")
+      }
     }
   }
 }

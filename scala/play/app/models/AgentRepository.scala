@@ -2,12 +2,13 @@ package models
 
 import javax.inject.Inject
 
-import scala.concurrent.Future
+import scala.concurrent.{Future, TimeoutException}
+import scala.concurrent.duration._
 
 import anorm._
 import org.apache.pekko.actor.ActorSystem
 import play.api.db.Database
-import play.api.libs.concurrent.CustomExecutionContext
+import play.api.libs.concurrent.{CustomExecutionContext, Futures}
 import play.api.libs.json._
 
 final case class Agent(
@@ -32,7 +33,7 @@ object Agent {
 class DatabaseExecutionContext @Inject() (system: ActorSystem)
     extends CustomExecutionContext(system, "database.dispatcher")
 
-class AgentRepository @Inject() (database: Database)(implicit ec: DatabaseExecutionContext) {
+class AgentRepository @Inject() (database: Database, futures: Futures)(implicit ec: DatabaseExecutionContext) {
 
   private val Agents = SQL("""
     SELECT f.number, s.extension, s.context, s.state_interface,
@@ -40,7 +41,12 @@ class AgentRepository @Inject() (database: Database)(implicit ec: DatabaseExecut
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
   """)
 
-  def list(): Future[List[Agent]] = Future {
-    database.withConnection(implicit connection => Agents.as(Agent.parser.*))
+  /** Waits no longer than 4 s, for a thread and for the database. */
+  def list(): Future[List[Agent]] = {
+    val deadline = 4.seconds.fromNow
+    futures.timeout(4.seconds)(Future {
+      if (deadline.isOverdue()) throw new TimeoutException("no thread was free") // its request has been answered
+      database.withConnection(implicit connection => Agents.as(Agent.parser.*))
+    })
   }
 }

@@ -1,6 +1,6 @@
 package models
 
-import java.net.URI
+import java.net.{InetAddress, URI}
 import java.nio.file.{Files, Path}
 
 import scala.concurrent.Await
@@ -17,7 +17,7 @@ import reactivemongo.api.MongoConnection
 class Settings(configuration: Configuration) {
 
   lazy val filesDir: Path = get("files.dir", "FILES_DIR", "a folder") { folder =>
-    Some(Path.of(folder).toRealPath()).filter(Files.isDirectory(_))
+    Some(folder).filter(_.nonEmpty).map(Path.of(_).toRealPath()).filter(Files.isDirectory(_))
   }
 
   lazy val slowApiUrl: String = get("slow-api.url", "SLOW_API_URL", "an HTTP URL") { url =>
@@ -25,6 +25,9 @@ class Settings(configuration: Configuration) {
     Some(url).filter(_ => Seq("http", "https").contains(uri.getScheme) && uri.getAuthority != null)
   }
 
+  private lazy val host = get("play.server.http.address", "HOST", "an address") { host =>
+    Some(InetAddress.getByName(host))
+  }
   private lazy val port = number("play.server.http.port", "PORT", most = 65535)
 
   private lazy val mongodb = get("mongodb.url", "MONGODB_URL", "a URL of a MongoDB database") { url =>
@@ -33,8 +36,8 @@ class Settings(configuration: Configuration) {
   }
   private lazy val channels = number("mongodb.pool-size", "MONGODB_POOL_SIZE")
 
-  // JDBC takes no user before the host
-  private val PostgresqlUrl = "postgres(?:ql)?://(?:([^:@/]*)(?::([^@/]*))?@)?(.+)".r
+  // JDBC takes no user before the host, and logs parts of what it cannot parse
+  private val PostgresqlUrl = """postgres(?:ql)?://(?:([^:@/]*)(?::([^@/]*))?@)?([^@?]*/[^@?]*(?:\?.*)?)""".r
   private lazy val (jdbc, user, password) =
     get("database.url", "DATABASE_URL", "a PostgreSQL URL") {
       case PostgresqlUrl(user, password, rest) =>
@@ -46,7 +49,7 @@ class Settings(configuration: Configuration) {
   private lazy val connections = number("database.pool-size", "DATABASE_POOL_SIZE")
 
   def faults: Seq[String] =
-    Seq(Try(port), Try(mongodb), Try(channels), Try(jdbc), Try(connections), Try(filesDir), Try(slowApiUrl))
+    Seq(Try(host), Try(port), Try(mongodb), Try(channels), Try(jdbc), Try(connections), Try(filesDir), Try(slowApiUrl))
       .collect { case Failure(fault) => fault.getMessage }
 
   def modules: Map[String, Any] = Map(

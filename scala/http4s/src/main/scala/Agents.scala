@@ -28,7 +28,7 @@ final class Agents(transactor: Transactor[IO]):
     SELECT f.number, s.extension, s.context, s.state_interface,
            'offline' AS status, '-1' AS extension_status, '0' AS paused
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id ORDER BY f.number
-  """.query[Agent].to[List].transact(transactor).timeoutAndForget(5.seconds)
+  """.query[Agent].to[List].transact(transactor).timeoutAndForget(4.seconds)
 
 object Agents:
 

@@ -42,12 +42,13 @@ object Problem:
     case failure: ParseFailure   => Problem(Status.BadRequest, failure.sanitized.some)
     case failure: MessageFailure =>
       Problem(failure.toHttpResponse[IO](HttpVersion.`HTTP/1.1`).status, failure.cause.map(_.getMessage))
-    case _: EmberException           => Problem(Status.BadRequest) // the body breaks off
-    case Upstream.Failure(status, _) => Problem(status)
+    case _: EmberException                     => Problem(Status.BadRequest) // the body breaks off
+    case _: java.nio.file.InvalidPathException => Problem(Status.NotFound)
+    case Upstream.Failure(status, _)           => Problem(status)
     // A database cannot be reached, is stopping, has no connection left, or is late
-    case _: MongoSocketException | _: MongoTimeoutException | _: MongoExecutionTimeoutException |
-        _: MongoConnectionPoolClearedException | _: MongoNodeIsRecoveringException | _: MongoNotPrimaryException |
-        _: MongoInterruptedException | _: TimeoutException | _: SQLTransientConnectionException =>
+    case _: MongoSocketException | _: MongoClientException | _: MongoExecutionTimeoutException |
+        _: MongoNodeIsRecoveringException | _: MongoNotPrimaryException | _: MongoInterruptedException |
+        _: TimeoutException | _: SQLTransientConnectionException =>
       Problem(Status.ServiceUnavailable)
     case error: SQLException if Option(error.getSQLState).exists(_.matches("08...|53300|57P0.")) =>
       Problem(Status.ServiceUnavailable)

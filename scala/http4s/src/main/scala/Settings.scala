@@ -54,15 +54,16 @@ object Settings:
 
   private given ConfigDecoder[String, ConnectionString] = decoder("a MongoDB URL")(ConnectionString(_).some)
 
-  private given ConfigDecoder[String, Path] = decoder("a folder")(Path.of(_).some.filter(Files.isDirectory(_)))
+  private given ConfigDecoder[String, Path] =
+    decoder("a folder")(text => Option.when(text.nonEmpty)(Path.of(text)).filter(Files.isDirectory(_)))
 
   private given ConfigDecoder[String, Uri] =
     decoder("an HTTP URL")(Uri.fromString(_).toOption.filter { url =>
       url.host.nonEmpty && url.scheme.exists(Set(Uri.Scheme.http, Uri.Scheme.https))
     })
 
-  // JDBC takes no user before the host
-  private val PostgresqlUrl = "postgres(?:ql)?://(?:([^:@/]*)(?::([^@/]*))?@)?(.+)".r
+  // JDBC takes no user before the host, and logs parts of what it cannot parse
+  private val PostgresqlUrl = """postgres(?:ql)?://(?:([^:@/]*)(?::([^@/]*))?@)?([^@?]*/[^@?]*(?:\?.*)?)""".r
 
   private given ConfigDecoder[String, Jdbc] = decoder("a PostgreSQL URL") {
     case PostgresqlUrl(user, password, rest) =>

@@ -77,32 +77,36 @@ class ProcessSuite extends CatsEffectSuite:
   }
 
   test("ends with all bad settings named, and no password") {
-    val bad = List(
-      "PORT" -> "70000",
-      "MONGODB_URL" -> "mongodb://me:secret@host:99999/",
-      "MONGODB_POOL_SIZE" -> "12abc",
-      "DATABASE_URL" -> "postgresql://me:secret@host:99999/",
-      "DATABASE_POOL_SIZE" -> "3.5",
-      "FILES_DIR" -> "build.sbt",
-      "SLOW_API_URL" -> "nonsense"
-    )
-    start(Path.of("."), bad*).use { running =>
-      running.status.map { status =>
-        assertEquals(status, 1)
-        for ((name, _) <- bad) assert(running.output.contains(name), running.output)
-        assert(!running.output.contains("secret"))
+    List("me:secret@host:99999/", "me:secret@host", "me:secret/@host/x", "me:1/secret@host/x").traverse_ { address =>
+      val bad = List(
+        "PORT" -> "70000",
+        "MONGODB_URL" -> "mongodb://me:secret@host:99999/",
+        "MONGODB_POOL_SIZE" -> "12abc",
+        "DATABASE_URL" -> s"postgresql://$address",
+        "DATABASE_POOL_SIZE" -> "3.5",
+        "FILES_DIR" -> "build.sbt",
+        "SLOW_API_URL" -> "nonsense"
+      )
+      start(Path.of("."), bad*).use { running =>
+        running.status.map { status =>
+          assertEquals(status, 1)
+          for ((name, _) <- bad) assert(running.output.contains(name), running.output)
+          assert(!running.output.contains("secret"))
+        }
       }
     }
   }
 
   test("reads .env, whole URLs included, where the environment has nothing") {
     val folder = Files.createTempDirectory("http4s")
-    val file = Seq("PORT=0", "DATABASE_POOL_SIZE=0", "SLOW_API_URL=http://x/?a=b&c=^", "OTHER=1")
+    val file = Seq("PORT=0", "DATABASE_POOL_SIZE=0", "FILES_DIR=", "SLOW_API_URL=http://x/?a=b&c=^", "OTHER=1")
     Files.write(folder.resolve(".env"), file.asJava)
-    start(folder, "PORT" -> "", "DATABASE_POOL_SIZE" -> "5", "SLOW_API_URL" -> "").use { running =>
+    val environment = Seq("PORT" -> "", "DATABASE_POOL_SIZE" -> "5", "FILES_DIR" -> "", "SLOW_API_URL" -> "")
+    start(folder, environment*).use { running =>
       running.status.map { status =>
         assertEquals(status, 1)
         assert(running.output.contains("PORT"), running.output)
+        assert(running.output.contains("a folder"), running.output)
         assert(running.output.contains("c=^"), running.output)
         assert(!running.output.contains("DATABASE_POOL_SIZE"), running.output)
       }
@@ -130,12 +134,14 @@ class ProcessSuite extends CatsEffectSuite:
 
   test("serves no paths that leave the folder, stores notes, cuts files, and ends at SIGTERM") {
     (serve(), client, database).tupled.use { case ((running, port), client, database) =>
-      val paths = List("../build.sbt", "..%2f..%2fbuild.sbt", "/etc/passwd", "%2fetc%2fpasswd", "..%5cbuild.sbt")
+      val paths = List("../build.sbt", "..%2f..%2fbuild.sbt", "/etc/passwd", "%2fetc%2fpasswd", "..%5cbuild.sbt") :+
+        "%00%0Aforged"
       for
         _ <- paths.traverse_(name => raw(port, s"/files/$name").map { (line, _) => assert(line.contains(" 40"), line) })
         _ <- storesNotes(port, client, database)
         _ <- List(0, 1, 3).traverse_(cuts(port, database, _))
         _ = assertEquals(running.errors, 3, running.output)
+        _ = assert(!running.output.contains("\n\tat "), running.output)
         inFlight <- client.statusFromUri(uri(port, "/sleep?ms=4000")).start
         _ <- IO.sleep(1500.millis) *> IO(running.process.destroy())
         _ <- inFlight.joinWithNever.assertEquals(Status.Ok)

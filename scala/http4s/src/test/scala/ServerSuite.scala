@@ -7,7 +7,7 @@ import scala.concurrent.duration.*
 import cats.effect.{IO, Resource}
 import cats.syntax.all.*
 import com.comcast.ip4s.*
-import com.mongodb.ConnectionString
+import com.mongodb.{ConnectionString, MongoServerUnavailableException}
 import io.circe.{Json, jawn}
 import io.circe.syntax.*
 import munit.CatsEffectSuite
@@ -177,5 +177,8 @@ class ServerSuite extends CatsEffectSuite:
     away.use { server =>
       List(get("/mongo"), get("/gridfs/photo.jpg"), get("/agents"), post("""{"title":"a","text":""}"""))
         .traverse_(isProblem(_, Status.ServiceUnavailable, server))
+    } *> {
+      val fails = HttpRoutes.of[IO](_ => IO.raiseError(MongoServerUnavailableException("away")))
+      isProblem(get("/"), Status.ServiceUnavailable, Client.fromHttpApp(Problem.instead(fails)))
     }
   }

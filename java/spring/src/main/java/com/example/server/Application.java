@@ -46,7 +46,7 @@ public class Application implements WebMvcConfigurer {
                 file -> "\"%x-%x\"".formatted(file.lastModified(), file.contentLength())));
   }
 
-  /** Problem details begin with their type, and repeat nothing of a request but in a 400. */
+  /** Problem details begin with their type, and repeat nothing of the request, except in a 400. */
   @Override
   public void addErrorResponseInterceptors(List<ErrorResponse.Interceptor> interceptors) {
     interceptors.add(

@@ -1,5 +1,6 @@
 package com.example.server;
 
+import static java.util.Objects.requireNonNullElse;
 import static org.springframework.data.mongodb.core.query.Criteria.where;
 import static org.springframework.data.mongodb.core.query.Query.query;
 import static org.springframework.data.mongodb.gridfs.GridFsCriteria.whereFilename;
@@ -88,9 +89,8 @@ class DatabaseController {
     Sort newest = Sort.by("uploadDate").descending();
     GridFSFile file = found(gridFs.findOne(query(whereFilename().is(name)).with(newest)));
     String type =
-        Optional.ofNullable(file.getMetadata())
-            .map(metadata -> metadata.getString("contentType"))
-            .orElse(MediaType.APPLICATION_OCTET_STREAM_VALUE);
+        requireNonNullElse(file.getMetadata(), new Document())
+            .get("contentType", MediaType.APPLICATION_OCTET_STREAM_VALUE);
     return ResponseEntity.ok()
         .header(HttpHeaders.CONTENT_TYPE, type)
         .contentLength(file.getLength())

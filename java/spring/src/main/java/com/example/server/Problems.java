@@ -1,10 +1,9 @@
 package com.example.server;
 
-import com.mongodb.MongoConnectionPoolClearedException;
+import com.mongodb.MongoClientException;
 import com.mongodb.MongoNodeIsRecoveringException;
 import com.mongodb.MongoNotPrimaryException;
 import com.mongodb.MongoSocketException;
-import com.mongodb.MongoTimeoutException;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.concurrent.TimeoutException;
 import org.apache.tomcat.util.http.InvalidParameterException;
@@ -56,11 +55,10 @@ class Problems {
   private static boolean isAway(Throwable error) {
     return error instanceof DataAccessResourceFailureException
         || error instanceof TransientDataAccessException
-        || error instanceof MongoConnectionPoolClearedException
+        || error instanceof MongoClientException
         || error instanceof MongoNodeIsRecoveringException
         || error instanceof MongoNotPrimaryException
-        || error instanceof MongoSocketException
-        || error instanceof MongoTimeoutException;
+        || error instanceof MongoSocketException;
   }
 
   private static ProblemDetail problem(HttpStatus status, Exception error) {

@@ -25,12 +25,13 @@ record Settings(
 
   @AssertTrue(message = "DATABASE_URL is not a URL of PostgreSQL")
   public boolean isDatabaseUrlValid() {
-    return databaseUrl.startsWith("postgres") && Driver.parseURL(jdbcUrl(), null) != null;
+    return databaseUrl.matches("postgres(ql)?://([^@/?]*@)?[^@?]*/[^@?]*(\\?.*)?")
+        && Driver.parseURL(jdbcUrl(), null) != null; // it logs parts of what it cannot parse
   }
 
   @AssertTrue(message = "FILES_DIR is not a folder")
   public boolean isFilesDirValid() {
-    return Files.isDirectory(filesDir);
+    return filesDir != null && Files.isDirectory(filesDir);
   }
 
   @AssertTrue(message = "SLOW_API_URL is not an HTTP URL")

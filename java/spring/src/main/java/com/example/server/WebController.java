@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.hibernate.validator.constraints.Range;
 import org.springframework.beans.propertyeditors.CustomNumberEditor;
 import org.springframework.core.ParameterizedTypeReference;
@@ -20,8 +21,6 @@ import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.reactive.function.client.ClientResponse;
 import org.springframework.web.reactive.function.client.WebClient;
-import reactor.core.Exceptions;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 @RestController
@@ -31,7 +30,7 @@ class WebController {
 
   record Slept(int sleptMs) {}
 
-  record Results(List<Map<String, Object>> results) {}
+  record Results(List<Object> results) {}
 
   private final WebClient upstream;
 
@@ -76,12 +75,12 @@ class WebController {
       @RequestParam(required = false) @Range(min = 0, max = 5000) Integer ms,
       @RequestHeader("X-Request-Id") Optional<String> requestId) {
     int wait = requireNonNullElse(ms, 1000);
-    return Flux.range(0, requireNonNullElse(calls, 10))
-        .flatMapSequential(call -> call(call, wait, requestId))
-        .collectList()
-        .onErrorMap(Exceptions::isMultiple, errors -> Exceptions.unwrapMultiple(errors).get(0))
-        .timeout(Duration.ofMillis(wait + 5000))
-        .map(Results::new);
+    var answers =
+        IntStream.range(0, requireNonNullElse(calls, 10))
+            .mapToObj(call -> call(call, wait, requestId))
+            .toList();
+    return Mono.zip(answers, results -> new Results(List.of(results)))
+        .timeout(Duration.ofMillis(wait + 5000));
   }
 
   private Mono<Map<String, Object>> call(int call, int ms, Optional<String> requestId) {

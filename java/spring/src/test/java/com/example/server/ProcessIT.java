@@ -162,6 +162,9 @@ class ProcessIT {
   @CsvSource({
     "DATABASE_POOL_SIZE, 12abc",
     "DATABASE_POOL_SIZE, 3.5",
+    "DATABASE_URL, postgresql://me:secret@host",
+    "DATABASE_URL, postgresql://me:secret/@host/x",
+    "DATABASE_URL, postgresql://me:1/secret@host/x",
     "MONGODB_URL, mongodb://me:secret@host:99999/x"
   })
   void aSettingOfAnotherTypeIsNamed(String name, String value, @TempDir Path folder)
@@ -174,12 +177,14 @@ class ProcessIT {
   @Test
   void dotEnvIsReadAndTheEnvironmentWins(@TempDir Path folder) throws Exception {
     Files.writeString(
-        folder.resolve(".env"), "THREADS=0\nDATABASE_POOL_SIZE=0\nSLOW_API_URL=http:x/?a=b&c=^\n");
-    var environment = Map.of("DATABASE_POOL_SIZE", "5", "SLOW_API_URL", "", "THREADS", "");
+        folder.resolve(".env"),
+        "THREADS=0\nDATABASE_POOL_SIZE=0\nFILES_DIR=\nSLOW_API_URL=http:x/?a=b&c=^\n");
+    var environment =
+        Map.of("DATABASE_POOL_SIZE", "5", "FILES_DIR", "", "SLOW_API_URL", "", "THREADS", "");
     Running ended = Running.start(folder, environment);
     assertThat(ended.status()).isEqualTo(1);
     assertThat(ended.output())
-        .contains("THREADS is", "SLOW_API_URL is")
+        .contains("THREADS is", "FILES_DIR is", "SLOW_API_URL is")
         .doesNotContain("DATABASE_POOL_SIZE");
   }
 
@@ -231,6 +236,12 @@ class ProcessIT {
     assertThat(raw("/files/" + name, "Connection: close"))
         .matches("(?s)HTTP/1.1 40[04] .*")
         .doesNotContain("com.example");
+  }
+
+  @Test
+  void aMultipartBodyIsNotParsed() throws Exception {
+    assertThat(raw("/index", "Content-Type: multipart/form-data\r\nConnection: close"))
+        .startsWith("HTTP/1.1 200 ");
   }
 
   @Test

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.example.server.DatabaseController.Note;
+import com.mongodb.MongoServerUnavailableException;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
@@ -25,6 +26,7 @@ import org.springframework.data.mongodb.core.MongoOperations;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
+import org.springframework.mock.web.MockHttpServletResponse;
 import org.springframework.test.context.DynamicPropertyRegistry;
 import org.springframework.test.context.DynamicPropertySource;
 import org.springframework.test.web.servlet.assertj.MockMvcTester;
@@ -206,6 +208,13 @@ class ServerTest {
   @ValueSource(ints = {1, 2, 3, 4})
   void anUpstreamThatAnswersWithoutAnObjectFails(int ms) {
     assertProblem(get("/slow_api?calls=2&ms=" + ms), HttpStatus.BAD_GATEWAY);
+  }
+
+  @Test
+  void aDatabaseThatIsNotAvailableIsAway() throws Exception {
+    var error = new MongoServerUnavailableException("away");
+    assertThat(new Problems().fault(error, new MockHttpServletResponse()).getStatus())
+        .isEqualTo(503);
   }
 
   @ParameterizedTest
