@@ -29,7 +29,9 @@ def _numbers(name: str, text: str) -> list[float] | float:
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
-        raise UsageError(f"--{name}: {text!r} is not a list of numbers such as 200,1000") from None
+        found = []
+    if not found or not all(one > 0 for one in found):
+        raise UsageError(f"--{name}: {text!r} is not a list of positive numbers such as 200,1000")
     return found[0] if name == "duration" and len(found) == 1 else found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from conformance.http import Connection
-from conformance.subject import BRIEF, Controlled, Started
+from conformance.subject import Controlled, Started
 from harness.servers.running import launch
 from harness.system.ports import answers, free_port
 from harness.system.processes import stop, wait_until
@@ -62,7 +62,6 @@ def launched(server: Controlled, **settings: str) -> Iterator[Instance]:
     own = {
         **server.environment,
         **server.services.environment(),
-        **BRIEF,
         "PORT": str(port),
         "SCRATCH": str(folder),
         "PYTHONUNBUFFERED": "1",  # so that output is in the log at once

@@ -37,8 +37,9 @@ _IDLE = 0.03  # seconds of CPU time within these that servers use when they have
 # When the files were modified: long ago, and not on a full second
 MODIFIED = 1_750_000_000.25
 
-# For all servers but the one that most checks ask: a JVM that compiles with its first tier only
-# takes half the CPU time. Spring Boot's Maven plugin does so in development (`optimizedLaunch`).
+# For servers that live for minutes, as all that the suite starts do: a JVM that compiles with its
+# first tier only takes half the CPU time. Spring Boot's Maven plugin does so in development
+# (`optimizedLaunch`).
 BRIEF = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
 
 SECRET = b"outside the folder"
@@ -185,7 +186,7 @@ class Controlled(Started):
 
     def another(self, **settings: str) -> AbstractContextManager["Controlled"]:
         """Start another instance of the deployment, with other settings."""
-        own = {**BRIEF, **self.settings, **settings}
+        own = {**self.settings, **settings}
         return start(self.target, self.services, self.log.parent, own)
 
 
@@ -216,6 +217,7 @@ def start(
         mongodb = held.enter_context(Proxy(address.mongodb(services.mongodb_url)).running())
         postgresql = held.enter_context(Proxy(address.postgresql(services.database_url)).running())
         own = {
+            **BRIEF,
             "HOST": "127.0.0.1",
             "PORT": str(free_port()),
             "WORKERS": "1",

@@ -110,8 +110,8 @@ def listening(
 
 
 @contextmanager
-def two_at_a_time(
-    request: pytest.FixtureRequest, work: Callable[[Server], None]
+def at_once(
+    request: pytest.FixtureRequest, work: Callable[[Server], None], most: int = 2
 ) -> Iterator[dict[str, Future[None]]]:
     """Work on the servers that the selected tests of this module have as their parameter."""
     servers: list[Any] = [
@@ -121,6 +121,6 @@ def two_at_a_time(
         and item.path == request.path
         and hasattr(item, "callspec")
     ]
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(most) as pool:
         yield {server.name: pool.submit(work, server) for server in servers}
         pool.shutdown(cancel_futures=True)

@@ -35,7 +35,7 @@ from harness.toolchains.known import TOOLCHAINS
 from harness.toolchains.wheel import install_wheel
 from tests.attempts import attempts
 from tests.programs import execute
-from tests.tasks import fetch, listening, two_at_a_time
+from tests.tasks import at_once, fetch, listening
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -244,7 +244,7 @@ def checked(
         build(buildah, server)
         check(buildah, server, settings)
 
-    with two_at_a_time(request, build_and_check) as results:
+    with at_once(request, build_and_check) as results:
         yield results
 
 

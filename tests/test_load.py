@@ -16,7 +16,7 @@ from bench.records.measurement import Clients, Errors
 from tests.attempts import attempts
 from tests.loads import SIZE, Put, load_spec
 
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.alone, pytest.mark.xdist_group("loads"), pytest.mark.timeout(180)]
 
 
 @pytest.fixture
@@ -258,6 +258,7 @@ def test_what_is_no_capacity_says_so(search: Search, server: dict[str, Any], kin
 def test_the_steps_of_a_capacity_show_failures(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server never answers some requests."""
     monkeypatch.setattr(capacity, "MOST_RATES", 1)
+    monkeypatch.setattr(capacity, "_AGREEING", 1)
     paths = ["/", "/", "/", "/never"]
     result = put(*paths, model="capacity", level=100, duration=1.5, timeout=0.5)
     assert all(step.failed > 0 for step in result.steps)

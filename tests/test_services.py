@@ -46,7 +46,7 @@ from harness.system.locks import is_locked
 from harness.system.ports import free_port, is_free
 from harness.system.processes import wait_until
 from tests.databases import running as running_database
-from tests.tasks import run, started
+from tests.tasks import call, run, started
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(300)]
 
@@ -169,7 +169,8 @@ def test_a_database_is_not_taken_for_the_upstream(held: Services) -> None:
 
 def test_a_port_taken_during_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     upstream = Upstream(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as other:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))  # it does not listen: nothing waits for an answer
         ports = [free_port(), other.getsockname()[1]]
         monkeypatch.setattr(process, "_choose_port", lambda _: ports.pop())
         with process.running(upstream) as (_, port):
@@ -346,8 +347,9 @@ def test_data_is_deleted_on_demand(open_folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("held")
-def test_data_in_use_is_not_deleted() -> None:
-    refused = run("reset", "--data")
+def test_data_in_use_is_not_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.services._STOPPING", 0.5)
+    refused = call("reset", "--data")
     assert refused.returncode == 2
     assert "error: a task uses the databases: end it before their data is deleted" in refused.stderr
     assert MongoDB().data.is_dir()

@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
-from scipy.special import zeta
-from scipy.stats import t as t_distribution
+from scipy.special import stdtrit, zeta
 
 from bench.analysis.compact_letters import letters
 from bench.analysis.estimates import ERROR, ROUNDING, Difference, Estimate, Ratio, bounded, mean_of
@@ -192,7 +191,7 @@ class Table:
     def letters(self, names: Sequence[str]) -> dict[str, str]:
         """The letters of servers that are not told apart, in this order."""
         middle, deviation, freedom = self._differences
-        half = t_distribution.isf(self._error / 2, freedom) * deviation
+        half = -stdtrit(freedom, self._error / 2) * deviation
         differ = np.abs(middle) > half + ROUNDING  # not where a half is NaN
         return letters(names, lambda one, other: bool(differ[self._at[one], self._at[other]]))
 

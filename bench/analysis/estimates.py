@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
+from scipy.special import stdtr, stdtrit
 
 # The share of runs in which any of the intervals may be wrong: 95% intervals
 ERROR = 0.05
@@ -71,7 +71,7 @@ class Difference:
 
     def ratio(self, error: float = ERROR) -> Ratio:
         """The ratio, whose interval is wrong with this chance; it ends at infinity if need be."""
-        quantile = t.isf(error / 2, self.freedom)
+        quantile = -stdtrit(self.freedom, error / 2)
         half = float(quantile * self.deviation) if self.freedom else math.inf
         with np.errstate(over="ignore"):
             return Ratio(*np.exp([self.middle, self.middle - half, self.middle + half]).tolist())
@@ -82,7 +82,7 @@ class Difference:
         apart = self.middle - math.log(ratio)
         if self.deviation < ROUNDING:
             return float(apart <= 0)
-        return float(t.sf(apart / self.deviation, self.freedom))
+        return float(stdtr(self.freedom, -apart / self.deviation))
 
     def __neg__(self) -> "Difference":
         return Difference(-self.middle, self.deviation, self.freedom)

@@ -10,7 +10,7 @@ import click
 from conformance.behaviours.lab import Lab
 from conformance.behaviours.observe import INQUIRIES, Observation, observe, observe_running
 from conformance.events import emit
-from conformance.subject import BRIEF, Subject, served_parts, start
+from conformance.subject import Subject, served_parts, start
 from harness.errors import TaskError
 from harness.servers.catalog import find_target
 from harness.services import backing_services
@@ -45,7 +45,7 @@ def main(name: str, only: str | None) -> None:
     emit(event="asking", count=len(inquiries))
     try:
         with scratch("behaviours") as folder, backing_services() as backing:
-            start_one = partial(start, target, backing, folder, BRIEF)
+            start_one = partial(start, target, backing, folder)
             observe(start_one, target.deployment.concurrent, inquiries, _report)
     except TaskError as error:
         emit(event="unstarted", message=str(error))

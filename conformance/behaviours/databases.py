@@ -39,7 +39,7 @@ def _connected(lab: Lab) -> Iterator[Controlled]:
         yield server
 
 
-@asks("mongodb-starts", "mongo", lane="databases")
+@asks("mongodb-starts", "mongo", lane="alone")
 def starts(lab: Lab) -> str:
     """Start a server while MongoDB refuses connections."""
     refusing = lab.controlled.mongodb.address.through(free_port())
@@ -53,7 +53,7 @@ def starts(lab: Lab) -> str:
         return "answers 503" if status == 503 else "answers otherwise"
 
 
-@asks("postgresql-cut", "agents", lane="databases")
+@asks("postgresql-cut", "agents", lane="alone")
 def cut(lab: Lab) -> str:
     """It counts as recovered after ten requests in a row are served."""
     with _connected(lab) as server:
@@ -74,7 +74,7 @@ def cut(lab: Lab) -> str:
         return "errors, then served" if failed else "served"
 
 
-@asks("postgresql-hangs", "agents", lane="databases")
+@asks("postgresql-hangs", "agents", lane="alone")
 def hangs(lab: Lab) -> str:
     """On connections that are open."""
     with _connected(lab) as server:
@@ -89,7 +89,7 @@ def hangs(lab: Lab) -> str:
             return "an answer within 8 s"
 
 
-@asks("postgresql-hangs-many", "agents", lane="databases")
+@asks("postgresql-hangs-many", "agents", lane="alone")
 def hangs_many(lab: Lab) -> str:
     """Half as many requests again as there are threads: is /index answered before them?"""
     with (

@@ -12,8 +12,8 @@ from conformance.subject import Controlled, Subject
 from spec.behaviours import RATINGS, questions
 
 # Where a question is asked: in ``wire`` and ``waiting`` (for half a minute) in parallel with
-# others, on a shared server; in the other lanes in sequence
-Lane = Literal["wire", "waiting", "alone", "databases", "process"]
+# others, on a shared server; in ``alone`` in sequence, on another; in ``process`` on its own
+Lane = Literal["wire", "waiting", "alone", "process"]
 
 # What a question needs of a server: a page, a path that takes bodies, or parts of the contract
 Need = Literal["get", "post", "contract"]
@@ -127,7 +127,7 @@ def asks(
     def register(ask: Ask) -> Ask:
         if id in INQUIRIES:
             raise ValueError(f"{id} is asked twice")
-        controlled = control or lane in ("alone", "databases", "process")
+        controlled = control or lane in ("alone", "process")
         INQUIRIES[id] = Inquiry(id, ask, parts, lane, controlled, needs)
         return ask
 

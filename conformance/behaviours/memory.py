@@ -21,6 +21,9 @@ _CLIENTS = 10
 # batches of 16 MB, as MongoDB sends them
 _CLASSES = {"under 100 MB": 100, "under 800 MB": 800, "more": math.inf}
 
+# Megabytes: between what servers read ahead and the whole file
+_PART = 60
+
 _UPLOADS = 4
 # Between what servers take that read on and drop what they read, and the four bodies of 100 MB
 _KEPT = 250
@@ -47,6 +50,23 @@ def gridfs_memory(lab: Lab) -> str:
     with stored.files(lab.controlled) as database, lab.controlled.another() as server:
         stored.store(database, name, bytes(BIG))
         return _grown(server, lab.patience, "/gridfs/photo.jpg", f"/gridfs/{name}")
+
+
+@asks("gridfs-client-leaves", "gridfs", lane="alone")
+def gridfs_client_leaves(lab: Lab) -> str:
+    """A client of a file of 100 MB, which leaves once it has received something."""
+    mongodb, name = lab.controlled.mongodb, fresh_name("bin")
+    with stored.files(lab.controlled) as database:
+        stored.store(database, name, bytes(BIG))
+        before, read = mongodb.received, -1
+        with lab.connect() as client:
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+            client.offer(Request(f"/gridfs/{name}").encode("x"))
+            client.is_readable(lab.patience)
+        while (now := mongodb.received - before) > read:
+            read = now
+            time.sleep(_STILL)
+    return "stops" if read < _PART * _MB else "reads on"
 
 
 @asks("body-memory-four", "notes", lane="alone")

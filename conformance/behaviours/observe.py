@@ -28,17 +28,14 @@ from spec.behaviours import questions
 __all__ = ["INQUIRIES", "Observation", "observe", "observe_running"]
 
 # For each server, the lanes that share it; the one that takes longest starts first. Questions of
-# ``process`` start their own, and use the shared one only as a template.
-_SERVERS: tuple[tuple[Lane, ...], ...] = (
-    ("waiting",),
-    ("databases",),
-    ("wire", "process"),
-    ("alone",),
-)
+# ``process`` start their own, and use the shared one only as a template. On a deployment that
+# serves one client at a time, those that wait would keep it from the others.
+_SERVERS: tuple[tuple[Lane, ...], ...] = (("waiting", "wire", "process"), ("alone",))
+_ONE_CLIENT: tuple[tuple[Lane, ...], ...] = (("waiting",), ("wire", "process"), ("alone",))
 
 # Questions asked at once on each server. A deployment that serves one client at a time gets half as
 # many servers for ``wire`` and ``waiting`` instead, and is asked one question at a time.
-_TOGETHER: dict[Lane, int] = {"wire": 8, "waiting": 6, "alone": 1, "databases": 1, "process": 2}
+_TOGETHER: dict[Lane, int] = {"wire": 8, "waiting": 6, "alone": 1, "process": 2}
 
 _RECOVERY = 15.0  # seconds that a server has to recover after a question
 _LONGEST_ERROR = 600  # characters: a database's errors have whole documents
@@ -84,7 +81,8 @@ def observe(start: Start, concurrent: bool, inquiries: Iterable[Inquiry], report
     ``concurrent`` is whether a server serves several clients at once.
     """
     lanes: dict[Lane, _Queue] = {}
-    for inquiry in inquiries:
+    # Those about databases come first, on a server that no crowd of clients has used yet.
+    for inquiry in sorted(inquiries, key=lambda one: questions()[one.id].group != "databases"):
         lanes.setdefault(inquiry.lane, SimpleQueue()).put(inquiry)
     with ThreadPoolExecutor(sum(_TOGETHER.values())) as pool:
         list(pool.map(lambda queues: _work_on(start, queues, report), _shared(lanes, concurrent)))
@@ -93,7 +91,7 @@ def observe(start: Start, concurrent: bool, inquiries: Iterable[Inquiry], report
 def _shared(lanes: Mapping[Lane, _Queue], concurrent: bool) -> Iterator[list[_Queue]]:
     """The queues of each server, one for every thread; a lane has at most a server a question."""
     together = _TOGETHER | ({} if concurrent else {"wire": 1, "waiting": 1})
-    for group in _SERVERS:
+    for group in _SERVERS if concurrent else _ONE_CLIENT:
         if found := [lanes[lane] for lane in group if lane in lanes for _ in range(together[lane])]:
             yield found
     for lane in ("wire", "waiting"):
@@ -137,6 +135,6 @@ def ask(lab: Lab, inquiry: Inquiry) -> Observation:
         unlisted = f"{answer!r} is not among the question's answers"
         listed = answer in questions()[id].answers
         seen = Observation(id, answer) if listed else Observation(id, None, unlisted)
-    if inquiry.lane in ("alone", "databases"):
+    if inquiry.lane == "alone":
         wait_until(lambda: answers(lab.server.host, lab.server.port), timeout=_RECOVERY)
     return seen

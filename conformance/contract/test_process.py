@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from functools import partial
 
 import psutil
-import pytest
 
 from conformance.expect import holds, right, same
 from conformance.http import Request
@@ -83,17 +82,22 @@ def _two_workers(controlled: Controlled) -> Iterator[Controlled]:
             stop(server.process, grace=0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-@catches("stops-never", "leaves-children")
-def test_stopping(controlled: Controlled, number: signal.Signals) -> None:
+def _require_stop(server: Controlled, number: signal.Signals) -> None:
     """It ends in time despite an open connection, and leaves neither processes nor the port."""
-    with _two_workers(controlled) as server, server.connect() as idle:
+    with server.connect() as idle:
         right(idle.request(Request("/index")))
         processes = server.processes()
         server.stop(number, LATEST)
         left = list(filter(is_alive, psutil.wait_procs(processes, timeout=2)[1]))
         assert not left, f"processes left after {number.name}: {left}"
         assert not accepts(server.host, server.port), "the port is still taken"
+
+
+@catches("stops-never", "leaves-children")
+def test_stopping(controlled: Controlled) -> None:
+    """By SIGINT; by SIGTERM in :func:`test_workers`."""
+    with _two_workers(controlled) as server:
+        _require_stop(server, signal.SIGINT)
 
 
 @serves("mongo", "agents")
@@ -107,32 +111,41 @@ def test_stopping_while_databases_are_silent(controlled: Controlled) -> None:
             server.stop(signal.SIGTERM, LATEST)
 
 
-@catches("workers-ignored", "workers-unsupervised")
+@catches("workers-ignored", "workers-unsupervised", "stops-never", "leaves-children")
 def test_workers(controlled: Controlled) -> None:
     """Both ways: WORKERS=2 starts two serving processes, or one if the manifest says so.
 
-    One that is killed is replaced exactly if the manifest says that they are supervised.
+    One that is killed is replaced exactly if the manifest says that they are supervised. SIGTERM
+    ends all.
     """
-    deployment, supervised = controlled.deployment, controlled.deployment.supervised
+    deployment = controlled.deployment
     with _two_workers(controlled) as server:
-        wait_until(lambda: len(_workers(server)) >= 2, timeout=5 if deployment.workers else 0)
-        workers = _workers(server)
-        if not deployment.workers:
-            assert len(workers) == 1, f"workers = false, but WORKERS=2 starts {len(workers)}"
-            assert not supervised, "supervised = true, but workers = false"
-            return
-        assert len(workers) >= 2, f"WORKERS=2 starts {len(workers)} worker process"
-        known = server.pids()
-        workers[-1].kill()
+        if deployment.workers:
+            _require_two(server)
+            _require_replaced(server, deployment.supervised)
+        else:
+            count = len(_workers(server))
+            assert count == 1, f"workers = false, but WORKERS=2 starts {count}"
+            assert not deployment.supervised, "supervised = true, but workers = false"
+        _require_stop(server, signal.SIGTERM)
 
-        def replaced() -> bool:
-            return bool(server.pids() - known)
 
-        was_replaced = wait_until(replaced, timeout=10 if supervised else 3)
-        assert was_replaced == supervised, (
-            f"a killed worker is {'' if was_replaced else 'not '}replaced; "
-            f"the manifest says supervised = {str(supervised).lower()}"
-        )
+def _require_two(server: Controlled) -> None:
+    wait_until(lambda: len(_workers(server)) >= 2, timeout=5)
+    count = len(_workers(server))
+    assert count >= 2, f"WORKERS=2 starts {count} worker process"
+
+
+def _require_replaced(server: Controlled, supervised: bool) -> None:
+    """A worker that is killed is replaced exactly if they are supervised."""
+    known = server.pids()
+    _workers(server)[-1].kill()
+    was_replaced = wait_until(lambda: bool(server.pids() - known), timeout=10 if supervised else 3)
+    assert was_replaced == supervised, (
+        f"a killed worker is {'' if was_replaced else 'not '}replaced; "
+        f"the manifest says supervised = {str(supervised).lower()}"
+    )
+    server.settle()
 
 
 def _workers(server: Controlled) -> list[psutil.Process]:

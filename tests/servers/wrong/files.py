@@ -333,6 +333,9 @@ class Files:
             return
         if not length:
             return
+        if switched("gridfs-client-leaves") == "reads on":
+            yield await self.content(stored)
+            return
         found = self.databases.chunks.find(
             {"files_id": stored["_id"]}, sort=[("n", 1)], batch_size=4
         )
