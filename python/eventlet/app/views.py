@@ -77,7 +77,7 @@ def agents(request: Request) -> Response:
         with connection.cursor() as cursor:
             cursor.execute(AGENTS)
             rows = cursor.fetchall()
-        timeout.cancel()  # if it ended the return of the connection, the pool would lose it
+        timeout.cancel()  # nothing interrupts the return of the connection
     return json_response(rows)
 
 
