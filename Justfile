@@ -88,7 +88,7 @@ test *ARGS: lint
 _everything:
     {{ mortal }} {{ python }} -m pytest {{ counted }} tests/test_all_servers.py
     {{ mortal }} {{ python }} -m pytest {{ counted }} {{ together }} -m "not alone" --ignore tests/test_all_servers.py
-    {{ mortal }} {{ python }} -m pytest {{ counted }} --numprocesses 2 --dist loadgroup -m alone
+    {{ mortal }} {{ python }} -m pytest {{ counted }} -m alone
 
 counted := "-o console_output_style=count"
 together := "--numprocesses $(($(getconf _NPROCESSORS_ONLN) + 1)) --dist loadfile --no-loadscope-reorder"

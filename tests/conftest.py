@@ -26,9 +26,6 @@ LONGEST = ["test_all_servers", "test_images", "test_copies", "test_faults", "tes
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take longest come first, so that no process is left with one at the end."""
-    for item in items:
-        if item.get_closest_marker("alone") and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group("alone"))
     order = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 

@@ -16,7 +16,7 @@ from bench.records.measurement import Clients, Errors
 from tests.attempts import attempts
 from tests.loads import SIZE, Put, load_spec
 
-pytestmark = [pytest.mark.alone, pytest.mark.xdist_group("loads"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(180)]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from bench.records.measurement import Errors
 from tests.attempts import attempts
 from tests.loads import Put, in_thread, load_spec
 
-pytestmark = [pytest.mark.alone, pytest.mark.xdist_group("loads"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(180)]
 
 PERIOD, FREEZE = 3.0, 2.0
 
