@@ -12,7 +12,8 @@ from conformance.subject import Controlled, Subject
 from spec.behaviours import RATINGS, questions
 
 # Where a question is asked: in ``wire`` and ``waiting`` (for half a minute) in parallel with
-# others, on a shared server; in ``alone`` in sequence, on another; in ``process`` on its own
+# others, on a shared server; in ``alone`` in sequence, on another; in ``process`` on servers
+# of their own
 Lane = Literal["wire", "waiting", "alone", "process"]
 
 # What a question needs of a server: a page, a path that takes bodies, or parts of the contract

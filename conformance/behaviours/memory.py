@@ -64,7 +64,8 @@ def gridfs_client_leaves(lab: Lab) -> str:
         with lab.connect() as client:
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
             client.offer(Request(f"/gridfs/{name}").encode("x"))
-            client.read_until(lambda raw: len(raw) > _HEAD)
+            raw, _ = client.read_until(lambda raw: len(raw) > _HEAD)
+        assert len(raw) > _HEAD, "the download does not begin"
         read, since = 0, time.monotonic()
         while read < _PART and time.monotonic() - since < _LEFT:
             if (now := (mongodb.received - begin) // _MB) > read:
