@@ -141,7 +141,7 @@ def main(
                 elsewhere=there,
             )
         elif there:
-            require_conformance_at(there.url, targets[0])
+            require_conformance_at(there.url)
         if hosts and not there:
             say("servers listen on all of this machine's addresses until the end")
         try:
@@ -170,6 +170,8 @@ def _measure(
     workers: Workers | None,
     there: RemoteServer | None,
 ) -> None:
+    if os.environ.get("MONGODB_URL") or os.environ.get("DATABASE_URL"):
+        run.cpus.pop("database", None)  # databases of the user's own are never pinned
     write(run)
     pinned = f"; {where}" if (where := placement(run)) else ""
     say(f"{run.id}: the order of trials has seed {run.seed}{pinned}")
@@ -190,8 +192,7 @@ def _measure(
             bar.update(task, completed=done, total=todo, note=note)
             aside(note)
 
-        own = bool(os.environ.get("MONGODB_URL") or os.environ.get("DATABASE_URL"))
-        context = RunContext(run.workload, backing, files, paths, workers, run.cpus, own, there)
+        context = RunContext(run.workload, backing, files, paths, workers, run.cpus, there)
         try:
             measure_all(run, targets, context, progress)
         except KeyboardInterrupt:

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 import spec
 from conformance.verdict import Check
 
-# The part of the contract that each path of the OpenAPI document belongs to
-PATHS: dict[str, str] = {path: spec.part_of(path) for path in spec.openapi()["paths"]}
-
 _FULL = 3  # the most checks of a group that are shown in full
 # Parts of the contract in which the same message is that of one cause, such as a server's end
 _GENERAL = 3
@@ -33,12 +30,12 @@ def part_asked(target: str) -> str:
 
 def lacking(failures: Sequence[Check]) -> dict[str, str]:
     """The paths of the endpoints whose plain example is a 404, by part of the contract."""
-    missing = {
-        part_asked(check.request)
-        for check in failures
-        if check.status == 404 and check.request in {one.example for one in spec.ENDPOINTS.values()}
+    not_found = {check.request for check in failures if check.status == 404}
+    return {
+        part: path
+        for path in spec.openapi()["paths"]
+        if spec.ENDPOINTS[part := spec.part_of(path)].example in not_found
     }
-    return {part: path for path, part in PATHS.items() if part in missing}
 
 
 def causes(failures: Sequence[Check]) -> list[Cause]:

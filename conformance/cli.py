@@ -42,9 +42,9 @@ def main(
     server in this repository fails until they are recorded. Exit status 1 if a check failed or a
     behaviour changed, 2 if a server could not be found, built or started.
     """
-    if record and expression:
-        raise UsageError("--record needs the whole suite: leave out -k")
     urls = [name for name in names if "://" in name]
+    if record and (expression or urls):
+        raise UsageError("--record needs the whole suite on a server that it starts: no -k, no URL")
     for url in urls:
         _require_reachable(url)
     targets = find_targets(tuple(name for name in names if "://" not in name))

@@ -81,15 +81,9 @@ def _ambiguous(hidden: bytes, content: bytes) -> dict[str, list[tuple[list[bytes
         # After the data some servers skip two bytes unread, others the rest of the line.
         "chunk-without-crlf": [([_CODED], size + b"\r\n" + content + b"!\n" + _END + hidden)],
         "lf-after-chunk-data": [([_CODED], size + b"\r\n" + content + b"\n" + _END + hidden)],
-        "chunk-size-17-digits": [
-            ([_CODED], b"1" + b"%016x" % len(content) + both[len(size) :]),
-        ],
-        "forbidden-trailer": [
-            ([_CODED], chunks[:-2] + _length(hidden) + b"\r\n\r\n" + hidden),
-        ],
-        "upgrade-with-body": [
-            ([b"Connection: Upgrade", b"Upgrade: x", _length(hidden)], hidden),
-        ],
+        "chunk-size-17-digits": [([_CODED], b"1%016x" % len(content) + both[len(size) :])],
+        "forbidden-trailer": [([_CODED], chunks[:-2] + _length(hidden) + b"\r\n\r\n" + hidden)],
+        "upgrade-with-body": [([b"Connection: Upgrade", b"Upgrade: x", _length(hidden)], hidden)],
         "request-in-trailer": [([_CODED], chunks[:-2] + b"X-A: b\r\n" + hidden)],
     }
 

@@ -56,7 +56,7 @@ class Request:
         words += ["--http1.0"] if self.version == "1.0" else []
         for name, value in self.headers:
             words += ["--header", f"{name}: {value}"]
-        words += ["--data-binary", self.body.decode("latin-1")] if self.body else []
+        words += ["--data-binary", self.body.decode(errors="replace")] if self.body else []
         return shlex.join([*words, url + self.target])
 
 

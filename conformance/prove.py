@@ -127,6 +127,7 @@ def _prepare(subject: TargetOrUrl, logs: Path, bar: Progress) -> Examination:
     def progress(done: int, total: int, last: str) -> None:
         over = verdict.finished != ""
         note = f"{done}/{total} {last[:50]}"
+        bar.start_task(task)
         bar.update(task, completed=done, total=total, note=note, visible=not over)
         if not over:
             aside(f"testing {name}  {note}")

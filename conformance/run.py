@@ -45,7 +45,7 @@ class Examination:
         self.subject, self.verdict, self.log, self.progress = subject, verdict, log, progress
         self._where = ["--target", subject.path if isinstance(subject, Target) else subject]
         self._asking = [sys.executable, "-m", "conformance.behaviours", *self._where]
-        self._total = self._checked = 0
+        self._total = self._done = 0  # checks and questions
         self._lock = Lock()
         self._processes: list[subprocess.Popen[bytes]] = []
         self.has_ended = self._told = False  # whether it was stopped early
@@ -57,7 +57,7 @@ class Examination:
             commands["behaviours"] = self._asking
         with ThreadPoolExecutor(len(commands)) as pool:
             list(pool.map(self._run, commands.keys(), commands.values()))
-        if (missing := self._total - self._done()) and not (self.has_ended or self.verdict.error):
+        if (missing := self._total - self._done) and not (self.has_ended or self.verdict.error):
             self.verdict.error = f"{missing} of {self._total} checks and questions have no outcome"
         self.verdict.checks.sort(key=lambda check: _place(check.part))
 
@@ -139,21 +139,17 @@ class Examination:
                     verdict.unstarted = True
                     for process in self._processes:  # the others wait for it as well
                         process.terminate()
-            case {"event": "check"}:
-                self._checked += event["phase"] != "teardown"
-                found = {name: event[name] for name in Check.__dataclass_fields__}
+            case {"event": "check", "name": str(name), "phase": phase}:
+                found = {field: event[field] for field in Check.__dataclass_fields__}
                 verdict.checks.append(Check(**found))  # type: ignore[arg-type]
-                self._show(str(event["name"]))
+                self._advance(name, by=phase != "teardown")
             case {"event": "behaviour", "id": str(id), "answer": str(answer)}:
                 verdict.behaviours[id] = answer
-                self._show(id)
+                self._advance(id)
             case {"event": "behaviour", "id": str(id), "error": str(error)}:
                 verdict.unanswered[id] = error
-                self._show(id)
+                self._advance(id)
 
-    def _show(self, last: str) -> None:
-        self.progress(self._done(), self._total, last)
-
-    def _done(self) -> int:
-        verdict = self.verdict
-        return self._checked + len(verdict.behaviours) + len(verdict.unanswered)
+    def _advance(self, last: str, by: int = 1) -> None:
+        self._done += by
+        self.progress(self._done, self._total, last)

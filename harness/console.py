@@ -7,9 +7,12 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-progress = Console(stderr=True, highlight=False)
+# What is printed may be a name or an address, of which no part is a style or an emoji.
+progress = Console(stderr=True, highlight=False, markup=False, emoji=False)
 # For tables; wide if stdout is not a terminal
-result = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+result = Console(
+    highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160
+)
 
 
 def progress_bar() -> Progress:
@@ -44,4 +47,4 @@ def without_bar(seconds: float) -> Callable[[str], None]:
 
 def say(text: str) -> None:
     """Print a line of progress on stderr."""
-    progress.print(text, markup=False, soft_wrap=True)
+    progress.print(text, soft_wrap=True)

@@ -1,5 +1,6 @@
 """Checks the prerequisites on this machine."""
 
+import os
 import platform
 import shutil
 import sys
@@ -49,7 +50,9 @@ def _program(name: str, advice: str) -> Finding:
 
 
 def _databases() -> list[Finding]:
-    """Whether the databases that tasks start by themselves can run here."""
+    """Whether the databases that tasks start by themselves can run here, if they are needed."""
+    if os.environ.get("MONGODB_URL") and os.environ.get("DATABASE_URL"):
+        return [Finding("databases", True, "your own, in MONGODB_URL and DATABASE_URL")]
     here = f"{platform.system()} on {platform.machine()}"
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"):
         return [Finding("databases: Linux on x86-64 or arm64", False, here, _OWN)]

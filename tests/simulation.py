@@ -1,7 +1,7 @@
 """Simulates runs with the noise of the published results, and judges them by the intervals.
 
 Each server of a simulated run is one of the published servers: its noise is drawn, with
-replacement, from its own residuals in the seven general workloads. So servers differ in their
+replacement, from its own residuals in five general workloads. So servers differ in their
 noise, and it is not normal. All servers of a run are equal: each named difference is a false one.
 
 ``python -m tests.simulation`` writes the table in docs/method.md.

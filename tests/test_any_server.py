@@ -131,6 +131,7 @@ def test_table_json_page_and_status(
             ["{stock}/hello.txt", "--post", "/x", "--body", "pyproject.toml"],
             "/x answers 501 to POST: give a path and a body that it takes",
         ),
+        (["{stock}/", "--post", "/x", "--body", "missing.json"], "is no file, or empty"),
         (["{stock}/hello.txt", "--group", "smuggling"], "these questions need --post"),
         (["flask", "--fail-on", "risky"], "need a URL"),
         (["--group", "smugling"], "the groups are routing"),
@@ -164,23 +165,44 @@ def test_a_hidden_request_is_told_from_what_follows_it(catch_all: bool) -> None:
 
 
 @pytest.mark.quick
-def test_a_body_that_is_refused_after_the_response() -> None:
+@pytest.mark.parametrize(("late", "answer"), [(400, "refused"), (None, "closed")])
+def test_a_body_after_the_response(late: int | None, answer: str) -> None:
+    """It is refused, or nobody reads it, because the connection ends."""
+
     class Early(Handler):
         catch_all, seen = False, []
 
         def do_POST(self) -> None:
             self.rfile.read1(1 << 16)
             self.respond(200, HELLO)
-            if "Transfer-Encoding" in self.headers:
-                self.respond(400)
-                self.close_connection = True
+            if late and "Transfer-Encoding" in self.headers:
+                self.respond(late)
+            self.close_connection = True
 
     upload = Upload("/take", CONTENT)
     with served(Early) as url:
         server = Stranger.at(f"{url}/hello", upload.path)
         lab = Lab(server, patience=2, page=met(server, upload))
         seen = ask(lab, INQUIRIES["forbidden-trailer"])
-    assert seen.answer == "refused"
+    assert seen.answer == answer
+
+
+@pytest.mark.quick
+def test_a_page_that_varies_is_told_from_a_list_of_methods() -> None:
+    class Varying(Quiet):
+        def do_GET(self) -> None:
+            self.respond(200, b"%d" % time.monotonic_ns())
+
+        def do_OPTIONS(self) -> None:
+            self.send_response(200)
+            self.send_header("Allow", "GET")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    with served(Varying) as url:
+        server = Stranger.at(url)
+        seen = ask(Lab(server, page=met(server, None)), INQUIRIES["options-method"])
+    assert seen.answer == "lists the methods"
 
 
 @pytest.mark.quick

@@ -1,6 +1,8 @@
 """Every question distinguishes its answers, on a server that can be switched to each of them."""
 
 import re
+import resource
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -142,6 +144,22 @@ def test_every_question_is_asked_has_a_source_and_rates_its_answers() -> None:
         assert question.source, question.id
         assert len(question.answers) > 1, question.id
         assert not any("=" in answer or not one.why for answer, one in question.answers.items())
+
+
+@pytest.mark.quick
+def test_too_few_files_for_the_suite_say_nothing_of_a_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("conformance.behaviours.observe._RECOVERY", 0.0)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        lab = Lab(Subject(*silent.getsockname()))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))  # fewer than connections may wait
+        try:
+            seen = ask(lab, INQUIRIES["1000-connections"])
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert "Too many open files" in seen.error
 
 
 def test_an_error_of_a_question_is_cut() -> None:

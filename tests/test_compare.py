@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from bench.analysis.compare import _GENERATOR, main
+from bench.analysis.compare import _GENERATOR, changes, main
 from bench.measuring.machine import versions
 from bench.records.result import Run
 from harness.services import Services
@@ -91,6 +91,18 @@ def test_a_p99_over_the_timeout_is_worse(compared: Compare, after: Run) -> None:
     assert (p99["verdict"], set(p99["after"])) == ("worse", {None})
 
 
+def test_repeats_over_the_timeout_count_beside_the_other_servers() -> None:
+    """Two of ten in time do not make the change one that all servers share."""
+    before = short(repeats=10)
+    after = before.model_copy(deep=True)
+    for one in after.measurements:
+        if one.target == SLOW and one.repeat > 2 and one.latency:
+            one.latency.p99 = None
+    found = {(one.target, one.figure): one.verdict for one in changes(before, after)}
+    assert found.pop((SLOW, "p99")) == "worse"
+    assert set(found.values()) == {"same"}
+
+
 def test_single_repeats_prove_nothing(compared: Compare, before: Run, after: Run) -> None:
     for run in (before, after):
         run.measurements = [one for one in run.measurements if one.repeat == 1]
@@ -125,6 +137,7 @@ def test_runs_that_are_not_alike_are_refused(compared: Compare, before: Run, aft
     after.quick = True
     after.machine = after.machine.model_copy(update={"cores": 8})
     after.versions = {"h2load": "1.60.0"}
+    after.workers = ["load1"]
     after.measurements[0].affinity = {"server": [0, 1]}
     done = compared()
     assert done.exit_code == 2
@@ -134,6 +147,7 @@ def test_runs_that_are_not_alike_are_refused(compared: Compare, before: Run, aft
         "load levels (10 and 10 and 400)",
         "load duration (10 and 30)",
         "machine's cores (2 and 8)",
+        "other machines (none and load1)",
         "version of h2load (1.52.0 and 1.60.0)",
         "affinity",
     ):

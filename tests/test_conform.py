@@ -117,6 +117,14 @@ def test_a_selection_without_a_check() -> None:
 
 
 @pytest.mark.quick
+@pytest.mark.parametrize("words", [("nginx", "-k", "text"), ("http://127.0.0.1:1",)])
+def test_what_cannot_be_recorded(words: tuple[str, ...]) -> None:
+    done = call("conform", *words, "--record")
+    assert done.returncode == 2
+    assert "--record needs the whole suite on a server that it starts" in done.stderr
+
+
+@pytest.mark.quick
 def test_a_failure_to_start_is_reported_once(tmp_path: Path) -> None:
     """Exit status 2 and one line, not one for each check."""
     folder = the_wrong_server(tmp_path / "mine", "sh", "-c", "echo the reason; exit 3")

@@ -34,6 +34,8 @@ def hashed(exchanges: list[Exchange], **changes: Any) -> str:
         ({"body": BODY[:-1] + b',"more":"x"}'}, True),  # RFC 9457, section 3.2
         ({"body": b'{"more":"x",' + BODY[1:]}, False),
         ({"body": BODY.replace(b",", b", ")}, False),
+        ({"body": BODY[:-1] + b', "detail":"x"}'}, False),
+        ({"body": BODY + b"\n"}, False),
         ({"media_type": "Application/Problem+JSON; charset=UTF-8"}, True),
         ({"media_type": "application/json"}, False),
         ({"media_type": "application/problem+json; charset=latin-1"}, False),

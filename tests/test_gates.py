@@ -25,11 +25,12 @@ from tests import runs
 
 pytestmark = pytest.mark.quick
 
-CLOSED, RATE = load_workload("text"), load_workload("agents-constant")
+CLOSED, RATE = load_workload("text"), load_workload("under-attack")
 CAPACITY = load_workload("agents-capacity")
 IDLE = Pressure(machine=0.1)
 CONNECTIONS = CLOSED.load.levels[0]
 PINNED = {"server": [0], "load": [1], "database": [1]}
+UNPINNED_DATABASE = {"server": [0], "load": [1]}
 
 
 def loaded(milliseconds: float = 5.0, **changes: Any) -> LoadResult:
@@ -44,7 +45,7 @@ def loaded(milliseconds: float = 5.0, **changes: Any) -> LoadResult:
     return LoadResult(**given | changes)
 
 
-def used(pressure: Pressure | None = None, **cpu: float) -> Usage:
+def used(pressure: Pressure | None = None, **cpu: float | None) -> Usage:
     """A server that was busy, on a machine with nothing else to do."""
     given = {"server": 9.0, "database": 2.0, "upstream": 0.0, "generator": 2.0, "observer": 0.0}
     own = Cpu.model_validate(given | cpu)
@@ -70,6 +71,15 @@ def mostly_failed(counted: int) -> dict[str, Any]:
         ({"usage": used(Pressure(cpu_some=0.3)), "cores": PINNED}, []),
         ({"usage": used(Pressure(cpu_some=0.3)), "cores": {"server": [0]}}, ["waiting"]),
         ({"usage": used(Pressure(cpu_some=0.3)), "cores": PINNED | {"load": [0]}}, ["waiting"]),
+        # Databases of the user's own, which are never pinned: here, and on another machine
+        ({"usage": used(Pressure(cpu_some=0.3)), "cores": UNPINNED_DATABASE}, ["waiting"]),
+        (
+            {
+                "usage": used(Pressure(cpu_some=0.3), database=None, upstream=None),
+                "cores": UNPINNED_DATABASE,
+            },
+            [],
+        ),
         ({"usage": used(Pressure(steal=0.02))}, ["steal"]),
         ({"usage": used(generator=9.0)}, ["generator-busy"]),
         ({"result": loaded(busiest=0.9)}, ["generator-busy"]),
@@ -94,11 +104,14 @@ def mostly_failed(counted: int) -> dict[str, Any]:
         ({"usage": used(server=17.0)}, ["more-cores"]),
         ({"usage": used(server=17.0), "workload": RATE}, []),
         ({"usage": used(upstream=9.0)}, ["upstream-busy"]),
+        ({"usage": used(upstream=9.0, server=None)}, ["upstream-busy"]),
         ({"checked": Checked(during=0, after=9, unanswered=9)}, ["uncompared"]),
         ({"sources": [source(201_100)]}, ["other-clients"]),
         (mostly_failed(600_000), ["other-clients", "failed"]),
         ({"result": loaded(errors=Errors(status=2000))}, ["failed"]),
         ({"result": loaded(windows=[100] * 4 + [120] * 8)}, ["unsteady"]),
+        # Its last answers come 3 s after the end of a load of 5 s.
+        ({"workload": RATE, "result": loaded(windows=[50] * 20 + [0] * 12)}, []),
         ({"warmup": Warmup(seconds=120, requests=9)}, ["never-level"]),
         ({"warmup": Warmup(seconds=2, requests=9, judged=False)}, []),
         # What each gate just lets pass
@@ -158,6 +171,8 @@ def test_a_rate_is_of_the_time_of_the_load() -> None:
     late = loaded(windows=[2500] * 20 + [0] * 20 + [2500] * 20, seconds=15.0)
     assert late.rate_of(load, 10_000) == 5_000
     assert loaded().rate_of(CLOSED.load, CONNECTIONS) == 10_000
+    odd = load.model_copy(update={"duration": 2.1})  # no whole number of windows
+    assert loaded().rate_of(odd, 10_000) == 10_000
 
 
 def server(rates: Any) -> Any:
@@ -235,12 +250,22 @@ def test_the_whole_machine_is_metered(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert usage.other_share == pytest.approx(0.3)
 
 
-def test_what_happens_after_a_load_is_not_metered() -> None:
-    """The load generator may go on when its time is over."""
+@pytest.mark.parametrize(("drops_rest", "seconds"), [(True, 2), (False, 8)])
+def test_what_happens_after_a_load(
+    drops_rest: bool, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The load generator may go on when its time is over, with requests that count or not.
+
+    Either way, how contended the CPUs were is of the load: a task always waited in it.
+    """
+    waited = Mock(side_effect=[0.0, 1e9, 0.0])
+    monkeypatch.setattr("bench.measuring.meter._waited", waited)
     server: Any = Mock(roots=("busy",), cpu=Mock(side_effect=[1.0, 3.0, 9.0]))
-    meter = Meter(server, Tree(), Tree(), Tree(), 0.01)
-    assert wait_until(lambda: server.cpu.call_count == 2, timeout=30)
-    assert meter.usage(loaded(cpu=0.0)).cpu.server == 2
+    meter = Meter(server, Tree(), Tree(), Tree(), 0.01, drops_rest=drops_rest)
+    assert wait_until(lambda: waited.call_count == 2, timeout=30)
+    usage = meter.usage(loaded(cpu=0.0))
+    assert usage.cpu.server == seconds
+    assert usage.pressure.cpu_some == 1
 
 
 def test_connections_that_no_server_accepted(tmp_path: Path) -> None:

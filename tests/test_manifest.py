@@ -68,6 +68,8 @@ def write(root: Path, text: str, name: str = "python/example") -> Path:
         ('model = "threads"', 'model = "threads"\ncopied = false', "copied"),
         ("concurrent = false", 'files = ["only.ini"]', "copied"),
         ('inputs = ["requirements.txt"]', "inputs = []", "build.inputs"),
+        ('output = ".venv"', 'output = "."', "build: output: should be a folder"),
+        ('output = ".venv"', 'output = "../.venv"', "build: output: should be a folder"),
         ("concurrent = false", 'unasked = ["smugling"]', "should be one of bodies, connection"),
         ('homepage = "https://example.org"', 'homepage = "example.org"', "homepage"),
         ("[build]", 'needs = ["cobol"]\n[build]', "needs.0.toolchain"),

@@ -111,6 +111,7 @@ def test_readmes_say_in_the_same_words_how_to_run_a_copy(server: Server) -> None
     ("server", "own", "file", "place"),
     [
         ("express", "Express", "README.md", "# {}\n"),
+        ("starlette", "starlette-server", "pyproject.toml", 'name = "{}"\n'),
         ("express", "express-reference-server", "package.json", '"name": "{}"'),
         ("express", "express-reference-server", "package-lock.json", '"name": "{}"'),
         ("play", "play", "README.md", "stage/bin/{} "),

@@ -130,7 +130,7 @@ def test_the_overview_compares_servers_of_one_machine() -> None:
     assert (by_rate.best, by_time.best) == (BEST, BEST)
     assert by_rate.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.02)
     assert by_time.share("flask/gunicorn") == pytest.approx(900 / 4000, rel=0.02)
-    assert by_rate.is_disqualified("flask/gevent")
+    assert by_rate.missing("flask/gevent") == "wrong response"
     assert by_rate.ranked_value("flask/gevent") is None
     assert by_rate.standing(BEST) == "best"
     assert by_rate.standing("flask/gunicorn") == ""

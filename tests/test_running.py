@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,16 @@ def test_a_server_has_started_once_it_answers_at_all(tmp_path: Path) -> None:
     """/index is a 404, which is for the conformance suite to judge."""
     run = (sys.executable, "-m", "http.server", "{port}", "--bind", "127.0.0.1")
     with running(target(tmp_path, *run), {"PORT": str(free_port())}, start=20):
+        pass
+
+
+def test_a_configuration_may_be_in_a_folder(tmp_path: Path) -> None:
+    one = target(tmp_path, "true")
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "serve.py").rename(tmp_path / "conf" / "serve.py")
+    changes = {"run": [sys.executable, "{config}"], "config": "conf/serve.py"}
+    one = replace(one, deployment=one.deployment.model_copy(update=changes))
+    with running(one, {"PORT": str(free_port())}):
         pass
 
 

@@ -180,8 +180,21 @@ def test_its_figures_are_those_of_the_results(show: Show, sections: list[Section
             cell = page.locator(f"#compared tr[data-target='{target}'] [data-figure=cpu]")
             value = cell.get_attribute("data-value")
             assert (float(value) if value else None) == of.value("cpu"), section.name
+        for target in section.run.servers.keys() - section.first_rows.keys():
+            cell = page.locator(f"#compared tr[data-target='{target}'] [data-figure=cpu]")
+            expect(cell).to_contain_text(section.missing(target))
         expect(page.locator("#caveats li")).to_have_count(len(section.caveats))
         expect(page.locator("#page")).to_have_attribute("href", re.compile(f"#{section.name}$"))
+
+
+def test_a_column_is_sorted_from_the_best_on(show: Show, sections: list[Section]) -> None:
+    page = show()
+    by_order: dict[str, str] = {section.ranked.better: section.name for section in sections}
+    assert len(by_order) == 2
+    for better, order in (("less", "ascending"), ("more", "descending")):
+        page.get_by_role("combobox", name="Workload").select_option(by_order[better])
+        page.locator("#ranked").click()
+        expect(page.locator("th[data-figure=ranked]")).to_have_attribute("aria-sort", order)
 
 
 def test_it_counts_lines_and_risky_answers(show: Show) -> None:

@@ -231,6 +231,14 @@ def test_missing_turns_bias_nothing() -> None:
     assert set(table.letters(["a", "b", "c"]).values()) == {"A"}
 
 
+def test_a_block_that_only_servers_at_the_offered_rate_have_changes_nothing() -> None:
+    moving = {"a": {1: 10, 2: 11, 3: 10.5}, "b": {1: 12, 2: 13, 3: 12.6}}
+    held = dict.fromkeys((1, 2, 3), 20.0)
+    one, other = (Table(moving | {"held": of}).estimate("a") for of in (held, held | {4: 20.0}))
+    assert one.kind == other.kind == "interval"
+    assert (other.low, other.high) == pytest.approx((one.low, one.high))
+
+
 def test_servers_that_no_block_connects_are_not_told_apart() -> None:
     table = Table(
         {"a": {1: 10, 2: 10.1}, "b": {1: 10, 2: 10}, "c": {3: 99, 4: 98}, "d": {3: 99, 4: 99}}

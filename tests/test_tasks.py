@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import spec
+from harness.console import say
+from harness.services import backing_services
 from harness.system.ports import accepts, free_port
 from tests.interrupted import task
 from tests.tasks import call, fetch, run
@@ -33,10 +35,17 @@ def test_list() -> None:
 
 
 @pytest.mark.quick
+def test_progress_has_no_styles_and_emojis(capsys: pytest.CaptureFixture[str]) -> None:
+    say("2001:a::1 [red]")
+    assert capsys.readouterr().err == "2001:a::1 [red]\n"
+
+
+@pytest.mark.quick
 def test_serve_and_stop(tmp_path: Path) -> None:
-    """Ctrl-C leaves no process and no taken port."""
+    """Ctrl-C leaves no process and no taken port. A test beside this one may use the services."""
     port = free_port()
-    with task("serve", "tornado", log=tmp_path / "log", env={"PORT": str(port)}) as running:
+    server = {"PORT": str(port)}
+    with backing_services(), task("serve", "tornado", log=tmp_path / "log", env=server) as running:
         running.wait_for(lambda running: "Ctrl-C stops it" in running.output)
         for endpoint in spec.ENDPOINTS.values():
             assert f"curl -i 'http://127.0.0.1:{port}{endpoint.example}'" in running.output

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 import time
@@ -15,9 +16,11 @@ from conformance import records
 from conformance import verdict as verdicts
 from conformance.causes import causes
 from conformance.http import Request
+from conformance.prove import _prepare
 from conformance.report import show
 from conformance.run import Examination
 from conformance.verdict import Check, Verdict
+from harness.console import progress_bar
 from harness.paths import ROOT
 from harness.servers.catalog import Target, find_target
 from harness.servers.source import source_files
@@ -247,6 +250,14 @@ def test_a_server_that_does_not_start_ends_the_rest(
     assert capfd.readouterr().err.count("waiting for it") == 1
 
 
+def test_the_bar_fills_and_shows_the_time(tmp_path: Path) -> None:
+    bar = progress_bar()
+    _prepare("http://127.0.0.1:1", tmp_path, bar).progress(1, 4, "test_json")
+    (task,) = bar.tasks
+    assert task.percentage == 25
+    assert task.elapsed is not None
+
+
 @pytest.mark.parametrize(
     "request_",
     [
@@ -258,20 +269,24 @@ def test_a_server_that_does_not_start_ends_the_rest(
         Request("/index", headers=(("X-Request-Id", 'it\'s "$HOME"'),)),
         Request("/index", "HEAD"),
         Request("/index", "BREW"),
+        Request("/notes", "POST", (("Content-Type", "application/json"),), '{"é": ""}'.encode()),
     ],
     ids=lambda request: f"{request.method} {request.target}",
 )
 def test_a_curl_line_can_be_pasted(request_: Request) -> None:
-    heads: list[str] = []
+    received: list[str] = []
 
     class Kept(Quiet):
         def handle_one_request(self) -> None:
             line, self.close_connection = self.rfile.readline(), True
-            heads.append((line + b"".join(iter(self.rfile.readline, b"\r\n"))).decode())
+            head = line + b"".join(iter(self.rfile.readline, b"\r\n"))
+            length = re.search(rb"Content-Length: (\d+)", head)
+            received.append((head + self.rfile.read(int(length[1]) if length else 0)).decode())
             self.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
 
     with served(Kept) as url:
         command = ["sh", "-c", request_.curl(url)]
         subprocess.run(command, check=True, capture_output=True, timeout=20)
-    assert heads[0].startswith(f"{request_.method} {request_.target} HTTP/1.1\r\n")
-    assert all(f"\r\n{name}: {value}\r\n" in heads[0] for name, value in request_.headers)
+    assert received[0].startswith(f"{request_.method} {request_.target} HTTP/1.1\r\n")
+    assert all(f"\r\n{name}: {value}\r\n" in received[0] for name, value in request_.headers)
+    assert received[0].endswith(request_.body.decode())

@@ -44,7 +44,7 @@ def ratio(
 def measured(
     result: str, level: float, *names: str, case: str | None = None, tied: bool = False
 ) -> str:
-    """A table of all servers at a level, by falling rate.
+    """A table of all servers at a level, the best first.
 
     ``tied`` adds the letters of those that cannot be told apart by the figure that ranks.
     """

@@ -141,6 +141,7 @@ class Table:
 
     def _fit(self, logs: _Array, moving: NDArray[np.intp]) -> None:
         """Fit the model to the servers that nothing holds."""
+        logs = logs[:, ~np.isnan(logs).all(axis=0)]  # without blocks that only the others have
         inside = np.ix_(moving, moving)
         part = _parts(logs)
         design = _Design(logs, np.ones(len(logs)), part)

@@ -82,9 +82,8 @@ def _pairs(before: Run, after: Run, figure: str) -> Iterator[_Pair]:
         old = values_by_server(one.get(place, {}), FIGURES[figure])
         new = values_by_server(other[place], FIGURES[figure])
         both = [target for target in new if target in old]
-        for target in both:
-            olds, news = ({name: of[name] for name in both} for of in (old, new))
-            yield _Pair(place, figure, target, olds, news)
+        olds, news = ({name: of[name] for name in both} for of in (old, new))
+        yield from (_Pair(place, figure, target, olds, news) for target in both)
 
 
 def _change(pair: _Pair, load: Load, error: float) -> Change:
@@ -102,36 +101,37 @@ def _change(pair: _Pair, load: Load, error: float) -> Change:
         tuple(new.values()),
         mean_of(others) / mean_of(ones),
         ratio,
-        _verdict(pair, ratio, error),
+        _verdict(pair, values, ratio, error),
     )
 
 
-def _verdict(pair: _Pair, ratio: Ratio | None, error: float) -> str:
+def _verdict(pair: _Pair, values: list[float], ratio: Ratio | None, error: float) -> str:
     if ratio is None:
         return "unsure"
     if not ratio.differs or abs(ratio.value - 1) < _LEAST:
         return "same"
-    own = _against_others(pair, error)
+    own = _against_others(pair, values, error)
     if own and (not own.differs or (own.value > 1) != (ratio.value > 1)):
         return "shared"
     return "better" if (ratio.value > 1) == (FIGURES[pair.figure].better == "more") else "worse"
 
 
-def _against_others(pair: _Pair, error: float) -> Ratio | None:
-    """The change that is left without the blocks' effects, as the other servers show them."""
+def _against_others(pair: _Pair, values: list[float], error: float) -> Ratio | None:
+    """The change that is left without the blocks' effects, as the other servers show them.
+
+    ``values`` are the server's own, before and after, each with a logarithm.
+    """
     joint = {
         target: {**old, **{-block: value for block, value in pair.after[target].items()}}
         for target, old in pair.before.items()
     }  # the blocks of AFTER are negative
-    own = joint.pop(pair.target)
+    own = dict(zip(joint.pop(pair.target), values, strict=True))
     others = [one for one in joint.values() if all(0 < value < math.inf for value in one.values())]
     if not others:
         return None
     effects = block_effects(others)
     left = {
-        block: value / math.exp(effects[block])
-        for block, value in own.items()
-        if block in effects and 0 < value < math.inf
+        block: value / math.exp(effects[block]) for block, value in own.items() if block in effects
     }
     earlier = [value for block, value in left.items() if block > 0]
     later = [value for block, value in left.items() if block < 0]
@@ -174,6 +174,7 @@ def _conditions(run: Run) -> dict[str, Any]:
     return {
         "workload": run.workload_name,
         "quick": run.quick,
+        "other machines": run.hosts,
         **run.workload.model_dump(exclude=_NOT_THE_MEASUREMENT),
         **{f"load {name}": value for name, value in load.items()},
         **{f"machine's {name}": value for name, value in machine.items()},

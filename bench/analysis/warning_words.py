@@ -87,7 +87,7 @@ def doubts(repeats: Iterable[Measurement]) -> list[Doubt]:
     merged = []
     for at in found.values():
         first = next(iter(at.values()))
-        where = f"{'repeat' if len(at) == 1 else 'repeats'} {listed(map(str, at))}"
+        where = f"{'repeat' if len(at) == 1 else 'repeats'} {listed(map(str, sorted(at)))}"
         merged.append(Doubt(first.kind, first.severity, f"{text_of(*at.values())} ({where})"))
     return sorted(merged, key=lambda doubt: _ORDER.index(doubt.severity))
 

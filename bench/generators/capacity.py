@@ -19,7 +19,7 @@ from conformance.http import FAILED, Request
 from conformance.subject import Subject
 
 MOST_FAILED = 0.001  # The share of requests that must not be reached by those that fail
-MOST_RATES = 12
+MOST_RATES = 12  # Until one has held and one has not
 _AGREEING = 2  # Steps that decide whether a rate holds
 _PROBE_CONNECTIONS = 50
 _PROBE_SECONDS = 2.0
@@ -56,14 +56,15 @@ class _Search:
         seconds = min(self._spec.duration or _PROBE_SECONDS, _PROBE_SECONDS)
         closed = self._spec.but(model="closed", level=_PROBE_CONNECTIONS, duration=seconds)
         probe = self._put(closed)
-        rate = max(_START * probe.requests / probe.seconds, _LEAST)
-        while rate >= _LEAST and len(self._holds) < MOST_RATES:
-            rate = round(rate, 1)
+        rate = round(max(_START * probe.requests / probe.seconds, _LEAST), 1)
+        while rate >= _LEAST and rate not in self._holds:
             self._holds[rate] = self._decide(rate)
             low, high = self._range()
-            if low and high / low <= _WIDTH:
+            is_between = low > 0 and high < math.inf
+            is_over = high / low <= _WIDTH if is_between else len(self._holds) >= MOST_RATES
+            if is_over:
                 break
-            rate = self._next(low, high)
+            rate = round(self._next(low, high), 1)
         best = self._range()[0]
         at = best or min(self._holds)
         shown = next(

@@ -206,8 +206,9 @@ def _scheduled(spec: LoadSpec) -> LoadResult:
     errors.unfinished = requests - len(log.good) - errors.total
     lost = Warning.of("connections-lost", count=broken, clients=clients)
     load = FinishedLoad(spec, command, clients, finished, totals, log)
-    result = load.result(errors, max(log.seconds, duration), clients, [lost] if broken else [])
-    return replace(result, lag=lag, busiest=finished.cpu / finished.seconds, attempts=requests)
+    seconds = max(log.seconds, duration)  # without the wait for what is never answered
+    result = load.result(errors, seconds, clients, [lost] if broken else [])
+    return replace(result, lag=lag, busiest=finished.cpu / seconds, attempts=requests)
 
 
 def _command(spec: LoadSpec, clients: int, length: Sequence[str]) -> list[str]:

@@ -123,10 +123,17 @@ class LoadResult:
         """Good responses per second of the load: those of an open model until its end alone."""
         if self.capacity is not None:
             return self.capacity
-        duration = load.duration_of(level)
-        if load.model != "closed" and duration:
-            return sum(self.windows[: int(duration * WINDOWS)]) / duration
+        windows = self.windows_of(load, level)
+        if load.model != "closed" and windows:
+            return sum(windows) * WINDOWS / len(windows)
         return self.requests / self.seconds if self.seconds else 0.0
+
+    def windows_of(self, load: Load, level: float) -> list[int]:
+        """Those of the load: without what an open model's last answers took after its end."""
+        duration = load.duration_of(level)
+        if load.model == "closed" or not duration:
+            return self.windows
+        return self.windows[: int(duration * WINDOWS)]
 
     @property
     def answered(self) -> int:

@@ -108,13 +108,16 @@ def confined(tree: Tree, cores: Sequence[int] | None) -> Iterator[None]:
     if not cores or not tree.roots:
         yield
         return
-    before = {one.pid: os.sched_getaffinity(one.pid) for one in tree.processes()}
+    before: dict[int, set[int]] = {}
+    for one in tree.processes():
+        with suppress(ProcessLookupError):  # a database's process for a connection that closed
+            before[one.pid] = os.sched_getaffinity(one.pid)
     try:
         for pid in before:
             _move(pid, cores)
         yield
     finally:
-        began_with = before[tree.roots[0].pid]
+        began_with = before.get(tree.roots[0].pid, cores)
         for one in tree.processes():
             _move(one.pid, before.get(one.pid, began_with))
 

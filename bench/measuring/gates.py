@@ -45,18 +45,19 @@ def warnings(
     """The warnings that a figure carries."""
     return [
         *result.warnings,
-        *_machine(usage, is_alone=_is_alone(workload, cores)),
+        *_machine(usage, is_alone=_is_alone(usage, cores)),
         *_generator(workload, level, result, usage),
         *_load(workload, level, result, usage),
-        *_steadiness(workload, result, warmup),
+        *_steadiness(workload, level, result, warmup),
         *_bottlenecks(workload, case, result, usage, cores),
         *_answers(workload, result, checked, sources),
     ]
 
 
-def _is_alone(workload: Workload, cores: Cores) -> bool:
+def _is_alone(usage: Usage, cores: Cores) -> bool:
     """Whether the server's cores are its own, so that it waits for nobody else."""
-    others = ["load", "database"] if workload.sources else ["load"]
+    is_near = usage.cpu.database is not None or usage.cpu.upstream is not None
+    others = ["load", "database"] if is_near else ["load"]
     server = set(cores.get("server", ()))
     return bool(server) and all(role in cores and server.isdisjoint(cores[role]) for role in others)
 
@@ -114,12 +115,14 @@ def in_service(result: LoadResult) -> float:
     return (result.requests + in_flight / 2) * mean / (result.seconds or 1)
 
 
-def _steadiness(workload: Workload, result: LoadResult, warmup: Warmup | None) -> Iterator[Warning]:
+def _steadiness(
+    workload: Workload, level: float, result: LoadResult, warmup: Warmup | None
+) -> Iterator[Warning]:
     if warmup and warmup.judged and warmup.until_level is None:
         yield Warning.of("never-level", seconds=warmup.seconds)
     if workload.load.model == "capacity" or workload.load.requests is not None:
         return
-    if change := drift(result.windows):
+    if change := drift(result.windows_of(workload.load, level)):
         direction = "higher" if change > 0 else "lower"
         yield Warning.of("unsteady", share=abs(change), direction=direction)
 
@@ -130,12 +133,12 @@ def _bottlenecks(
     """Whether something else than the server's CPU time limited the figure."""
     cpu, seconds = usage.cpu, result.seconds or 1
     database, upstream = cpu.database or 0, (cpu.upstream or 0) / seconds
+    if upstream > _SATURATED:
+        yield Warning.of("upstream-busy", share=upstream)
     if cpu.server is None:
         return
     if database > cpu.server:
         yield Warning.of("database-busy", database=database, server=cpu.server)
-    if upstream > _SATURATED:
-        yield Warning.of("upstream-busy", share=upstream)
     if (shared := _beside(usage, seconds, cores)) > _SATURATED:
         yield Warning.of("crowded", share=shared)
     own = cpu.server / seconds / case.workers

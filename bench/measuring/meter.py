@@ -72,9 +72,10 @@ class Usage:
 
 
 class Meter:
-    """Counts from its creation on, for no longer than a load is meant to last.
+    """Counts from its creation on; how contended the CPUs are only while a load is meant to last.
 
-    The load generator may go on after that, with a request at a time that counts as none.
+    After that, the load generator may go on. If it ``drops_rest``, with a request at a time that
+    counts as none, CPU time is not counted then, either.
     """
 
     def __init__(
@@ -84,24 +85,28 @@ class Meter:
         upstream: Tree,
         attackers: Tree,
         seconds: float | None = None,
+        *,
+        drops_rest: bool = False,
     ) -> None:
+        self._drops_rest = drops_rest
         self._trees = (server, databases, upstream, attackers)
         self._before = _Reading.of(self._trees)
-        self._after: _Reading | None = None
+        self._in_time: _Reading | None = None
         self._end = threading.Timer(seconds + _START, self._stop) if seconds else None
         if self._end:
             self._end.daemon = True
             self._end.start()
 
     def _stop(self) -> None:
-        self._after = _Reading.of(self._trees)
+        self._in_time = _Reading.of(self._trees)
 
     def usage(self, result: LoadResult) -> Usage:
         """What was used; of a search for the capacity, the share of the result's step."""
         if self._end:
             self._end.cancel()
             self._end.join()
-        before, after = self._before, self._after or _Reading.of(self._trees)
+        before, in_time = self._before, self._in_time
+        after = in_time if in_time and self._drops_rest else _Reading.of(self._trees)
         elapsed, busy = after.clock - before.clock, after.busy - before.busy
         program, share = after.own - before.own, result.share
         server, database, upstream, attackers = (
@@ -122,7 +127,7 @@ class Meter:
                 other=max(busy * share - known, 0.0),
             ),
             machine=busy * share,
-            pressure=_pressure(before, after),
+            pressure=_pressure(before, in_time or after),
             refused=after.refused - before.refused,
         )
 

@@ -108,22 +108,24 @@ class Sampler:
 
     def settle(self) -> None:
         """Wait for an answer after the warm-up: its own requests have then been dealt with."""
-        if not self._is_answered(self._paths[0], time.monotonic() + _RECOVERY):
+        if not self._is_answered(self._paths[0]):
             raise TaskError(f"no answer within {_RECOVERY:.0f} s after the warm-up")
 
     def recheck(self) -> None:
         """Request each path, or a random sample of many, after the load."""
         paths = random.Random(2).sample(self._paths, min(len(self._paths), _MOST_AFTER))
-        deadline = time.monotonic() + _RECOVERY
         for path in paths:
-            if not self._is_answered(path, deadline):
+            if not self._is_answered(path):
                 raise WrongAnswer(f"{path} is not answered {_RECOVERY:.0f} s after the load")
             self.checked.after += 1
 
-    def _is_answered(self, path: str, deadline: float) -> bool:
-        while not (answered := self.ask(path, timeout=_RECOVERY)) and time.monotonic() < deadline:
+    def _is_answered(self, path: str) -> bool:
+        deadline = time.monotonic() + _RECOVERY
+        while (left := deadline - time.monotonic()) > 0:
+            if self.ask(path, timeout=left):
+                return True
             time.sleep(0.2)
-        return answered
+        return False
 
 
 def stored(note: str, id: str) -> Expected:

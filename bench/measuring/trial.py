@@ -50,7 +50,6 @@ class RunContext:
     paths: Sequence[str]
     workers: Workers | None = None  # Machines that generate the load instead of this one
     cores: Cores = field(default_factory=dict)  # The cores of each role; empty if nothing is pinned
-    own_databases: bool = False  # Whether the databases are the user's, which are never pinned
     elsewhere: RemoteServer | None = None  # The server, if the user runs it
 
 
@@ -164,9 +163,8 @@ class _Trial:
             return
         cores = self.context.cores
         with ExitStack() as stack:
-            if not self.context.own_databases:
-                for tree in (self.audit.databases, self.audit.upstream):
-                    stack.enter_context(confined(tree, cores.get("database")))
+            for tree in (self.audit.databases, self.audit.upstream):
+                stack.enter_context(confined(tree, cores.get("database")))
             with pinned(cores.get("server")):
                 server = stack.enter_context(running(self.trial.target, settings, output=output))
             stack.enter_context(pinned(cores.get("load")))
@@ -235,8 +233,9 @@ class _Trial:
             sampler.sampling(),
         ):
             spec = self._spec(server)
-            timed = spec.duration if spec.load.model == "closed" else None
-            meter = Meter(tree, self.audit.databases, self.audit.upstream, Tree(*attackers), timed)
+            trees = (tree, self.audit.databases, self.audit.upstream, Tree(*attackers))
+            timed = None if spec.load.model == "capacity" else spec.duration
+            meter = Meter(*trees, timed, drops_rest=spec.load.model == "closed")
             result = self._generate(server, spec)
             usage = meter.usage(result)
         peak.look()

@@ -58,5 +58,6 @@ function relate(cells, better) {
 }
 
 function shareText(share) {
+  if (share >= 0.995 && share < 1) return ">99%";
   return `${share >= 0.1 ? Math.round(100 * share) : Number((100 * share).toPrecision(2))}%`;
 }

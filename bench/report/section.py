@@ -124,9 +124,10 @@ class Section:
             return "noisy"
         return "best" if target == best else "tied"
 
-    def is_disqualified(self, target: str) -> bool:
-        """Whether one of its responses was wrong."""
-        return any(one.target == target and one.disqualifies for one in self.run.failures)
+    def missing(self, target: str) -> str:
+        """Why a server of the run has no figure."""
+        wrong = any(one.target == target and one.disqualifies for one in self.run.failures)
+        return "wrong response" if wrong else "no result"
 
     @property
     def caveats(self) -> list[str]:

@@ -91,9 +91,9 @@ function makeSortable(table, name, items, valueOf, put) {
   }
 
   for (const head of heads) {
-    const { figure, first = "ascending" } = head.dataset;
-    const other = first === "ascending" ? "descending" : "ascending";
     head.querySelector("button").addEventListener("click", () => {
+      const { figure, first = "ascending" } = head.dataset; // which may have changed
+      const other = first === "ascending" ? "descending" : "ascending";
       const order = head.ariaSort === first ? other : first;
       sort(head, order);
       keep(`${name}.sort`, `${figure} ${order}`);

@@ -42,4 +42,6 @@ def value_text(value: float, figure: Figure) -> str:
 
 def share_text(share: float) -> str:
     """A share of the best; 100% is only for what is not below it."""
+    if 0.995 <= share < 1:
+        return ">99%"
     return f"{100 * share:.0f}%" if share >= 0.1 else f"{100 * share:.2g}%"

@@ -49,6 +49,8 @@ class Load(BaseModel, extra="forbid", frozen=True):
             raise ValueError("give either duration or requests")
         if self.requests and self.model != "closed":
             raise ValueError("requests is only for the closed model")
+        if len(set(self.levels)) < len(self.levels):
+            raise ValueError("two levels are the same")
         if isinstance(self.duration, list) and len(self.duration) != len(self.levels):
             raise ValueError("duration needs as many members as levels, or one number")
         if self.model not in OPEN and any(level % 1 for level in self.levels):

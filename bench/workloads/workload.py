@@ -60,12 +60,15 @@ class Workload(BaseModel, extra="forbid", frozen=True):
     about: Text  # What it measures, and which published run it repeats
     paths: list[Annotated[str, Field(pattern=r"^/")]] = []  # Request targets, in order
     images: Images | None = None
-    statuses: list[int] = [200]  # Of correct responses; those from 400 on are problem details
+    # Of correct responses; those from 400 on are problem details
+    statuses: list[int] = Field(default=[200], min_length=1)
     body: str = ""  # JSON that is sent with POST; without it, the requests are GETs
     # The servers to measure if the command line names none
     servers: list[Text] = Field(default=["all"], min_length=1)
     load: Load
-    case: list[Case] = Field(default=[Case(name="1 worker", settings={"WORKERS": "1"})])
+    case: list[Case] = Field(
+        default=[Case(name="1 worker", settings={"WORKERS": "1"})], min_length=1
+    )
     repeats: Count = 10
     # Seconds of load before measuring; None to use each server's manifest
     warmup: Annotated[float, Field(ge=0)] | None = None
@@ -77,6 +80,11 @@ class Workload(BaseModel, extra="forbid", frozen=True):
     def _has_requests_and_distinct_cases(self) -> "Workload":
         if bool(self.paths) == bool(self.images):
             raise ValueError("give either paths or images")
+        # Each connection begins with the first.
+        if self.images and self.load.model != "closed":
+            raise ValueError("images are only for the closed model")
+        if self.load.model == "connection rate" and len(self.paths) > self.load.calls:
+            raise ValueError("a connection rate needs as many calls as paths, or more")
         _ = self.parts  # raises if one is unknown
         names = [case.name for case in self.case]
         if len(set(names)) < len(names):

@@ -14,6 +14,7 @@ from conformance.subject import Subject, served_parts, start
 from harness.errors import TaskError
 from harness.servers.catalog import find_target
 from harness.services import backing_services
+from harness.system.processes import raise_limits
 from harness.system.scratch import scratch
 from harness.task import end_at_once_on_signals
 from spec.behaviours import questions
@@ -25,6 +26,7 @@ from spec.behaviours import questions
 def main(name: str, only: str | None) -> None:
     """Ask a server every question."""
     end_at_once_on_signals()
+    raise_limits()  # for 1,000 connections, here and on the servers that are started
     known = [id for id in INQUIRIES if questions()[id].is_for_this_system]
     inquiries = [INQUIRIES[id] for id in (only.split(",") if only else known)]
     if "://" in name:

@@ -41,11 +41,11 @@ def _response_time(lab: Lab, sent: bytes, count: int) -> float:
         for _ in range(count):
             try:
                 other = held.enter_context(lab.server.connect(1))
-            except OSError:  # the accept queue is full
+            except (TimeoutError, ConnectionError):  # the accept queue is full
                 break
             other.offer(sent)
         start = time.monotonic()
-        with contextlib.suppress(OSError, Closed, Silence):
+        with contextlib.suppress(TimeoutError, ConnectionError, Closed, Silence):
             other = held.enter_context(lab.server.connect(_LONGEST))
             other.socket.settimeout(max(start + _LONGEST - time.monotonic(), 0.1))
             if other.request(INDEX).status == 200:

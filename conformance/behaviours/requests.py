@@ -1,9 +1,9 @@
 """The groups `smuggling` and `refusals`: the fate of ambiguous, broken and oversized requests.
 
 What a parser does depends on how the bytes arrive: an ambiguous request, in which another one is
-hidden, is sent in one segment, and again with its body 150 ms after its head. The worse answer
-counts. Its body is a note that servers accept, since some close connections on which they reject
-one; it is deleted, and not sent to a server that we did not start.
+hidden, is sent in one segment, and again with its body after a second, or soon after an answer to
+its head. The worse answer counts. Its body is a note that servers accept, since some close
+connections on which they reject one; it is deleted, and not sent to a server that we did not start.
 """
 
 import time
@@ -26,11 +26,12 @@ _PAUSE, _CLOSING = 1.0, 0.15
 # Statuses with which an application refuses a POST before it reads the body
 _NO_ENDPOINT = {b"403", b"404", b"405", b"415"}
 
-# Names of fates that mean something else for a question
+# Names of fates that mean something else for a question; for others, a response that was the
+# connection's last, so that nothing could follow it, is harmless
 _NAMES = {
     # By chunks, what follows them is right to be served, but not on this connection
     "length-and-chunked": {"smuggled": "connection kept"},
-    "forbidden-trailer": {"smuggled": "ignored", "harmless": "taken"},
+    "forbidden-trailer": {"smuggled": "ignored", "harmless": "taken", "last": "closed"},
 }
 
 
@@ -81,12 +82,15 @@ def _fate(segments: list[bytes], lab: Lab) -> str:
     if first in _NO_ENDPOINT:
         return "harmless" if goes_on else "not exercised"
     # A handler may answer before its server has read, and refused, the body.
-    return "refused" if max([first, *then]) >= b"400" and not goes_on else "harmless"
+    if max([first, *then]) >= b"400" and not goes_on:
+        return "refused"
+    return "last" if ended and not goes_on else "harmless"
 
 
 def _ask(id: str, lab: Lab) -> str:
+    names = {"last": "harmless"} | _NAMES.get(id, {})
     try:
-        return worst(id, (_NAMES.get(id, {}).get(fate, fate) for fate in _fates(id, lab)))
+        return worst(id, (names.get(fate, fate) for fate in _fates(id, lab)))
     finally:
         if isinstance(lab.server, Controlled):
             with stored.database(lab.controlled) as database:

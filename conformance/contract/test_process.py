@@ -121,19 +121,14 @@ def test_workers(controlled: Controlled) -> None:
     deployment = controlled.deployment
     with _two_workers(controlled) as server:
         if deployment.workers:
-            _require_two(server)
+            enough = wait_until(lambda: len(_workers(server)) >= 2, timeout=5)
+            assert enough, f"WORKERS=2 starts {len(_workers(server))} worker process"
             _require_replaced(server, deployment.supervised)
         else:
             count = len(_workers(server))
             assert count == 1, f"workers = false, but WORKERS=2 starts {count}"
             assert not deployment.supervised, "supervised = true, but workers = false"
         _require_stop(server, signal.SIGTERM)
-
-
-def _require_two(server: Controlled) -> None:
-    wait_until(lambda: len(_workers(server)) >= 2, timeout=5)
-    count = len(_workers(server))
-    assert count >= 2, f"WORKERS=2 starts {count} worker process"
 
 
 def _require_replaced(server: Controlled, supervised: bool) -> None:

@@ -4,7 +4,7 @@ import json
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -35,11 +35,7 @@ _WIDTH = 100  # the most columns that are used: a pager has no more on most scre
     "--page", type=click.Path(path_type=Path), help="Write an HTML page to this file instead."
 )
 @click.option("--post", metavar="PATH", help="For a URL: also send POST requests to this path.")
-@click.option(
-    "--body",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The file that is sent as their body.",
-)
+@click.option("--body", type=click.Path(path_type=Path), help="The file with their body.")
 @click.option("--content-type", help="Its media type; the default comes from the file's extension.")
 @click.option(
     "--fail-on",
@@ -76,7 +72,7 @@ def main(
     if group not in (None, *groups):
         raise UsageError(f"there is no group {group!r}: the groups are {', '.join(groups)}")
     urls = [name for name in names if "://" in name]
-    if len(urls) > (len(names) == 1):
+    if urls and len(names) > 1:
         raise UsageError("ask one URL at a time, with no other names")
     if urls:
         lab, seen, inquiries = meet(urls[0], group, upload_of(post, body, content_type))
@@ -86,7 +82,12 @@ def main(
             say("interrupted: these are the answers so far")
             raise
         finally:
-            _put(page, seen.as_page, to_json, seen.as_dict, lambda: seen.show(result))
+            if page:
+                _write(page, seen.as_page())
+            elif to_json:
+                _print(seen.as_dict())
+            else:
+                seen.show(result)
         if fail_on and seen.counts()[fail_on]:
             sys.exit(1)
         return
@@ -99,28 +100,21 @@ def main(
             "no answers are recorded: run `./just conform NAME --record` "
             "(which asks no group that `unasked` in its server.toml lists)"
         )
-    _put(
-        *(page, lambda: render(targets, found)),
-        *(to_json, lambda: [row.as_dict() for row in found]),
-        lambda: show(found, result, everything=everything),
-    )
-
-
-def _put(
-    page: Path | None,
-    html: Callable[[], str],
-    to_json: bool,
-    document: Callable[[], object],
-    show: Callable[[], None],
-) -> None:
-    """Write a page, or print JSON or text."""
     if page:
-        write_whole(CALLER / page, html())
-        click.echo(CALLER / page)
+        _write(page, render(targets, found))
     elif to_json:
-        click.echo(json.dumps(document(), indent=2, ensure_ascii=False))
+        _print([row.as_dict() for row in found])
     else:
-        show()
+        show(found, result, everything=everything)
+
+
+def _write(page: Path, html: str) -> None:
+    write_whole(CALLER / page, html)
+    click.echo(CALLER / page)
+
+
+def _print(document: object) -> None:
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def show(found: Sequence[Row], console: Console, *, everything: bool) -> None:

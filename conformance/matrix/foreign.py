@@ -80,9 +80,9 @@ def upload_of(post: str | None, body: Path | None, content_type: str | None) -> 
         return None
     if post is None or body is None:
         raise UsageError("--post PATH and --body FILE belong together: give both")
-    content = (CALLER / body).read_bytes()
-    if not content:
-        raise UsageError(f"{body} is empty: give a body that the server takes")
+    file = CALLER / body
+    if not file.is_file() or not (content := file.read_bytes()):
+        raise UsageError(f"{body} is no file, or empty: give a body that the server takes")
     return Upload(post, content, content_type or mimetypes.guess_type(body.name)[0])
 
 

@@ -26,6 +26,8 @@ def rename(server: Server, folder: Path, name: str) -> None:
     """Set ``name`` in a copy of the server: in its README's title and in its build files."""
     _replace(folder / "README.md", r"\A# .*", f"# {name}")
     match server.manifest.language:
+        case "python":
+            _replace(folder / "pyproject.toml", r'^(\[project\]\nname = )".*"', rf'\g<1>"{name}"')
         case "node":
             for file in ("package.json", "package-lock.json"):
                 _name_package(folder / file, name)

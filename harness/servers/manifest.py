@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from pathlib import Path
+from pathlib import Path, PurePath
 from string import Formatter
 from typing import Annotated, Literal
 
@@ -75,6 +75,15 @@ class Build(_Model):
     # Files and folders; the build is skipped while their bytes are unchanged
     inputs: list[Text] = Field(min_length=1)
     output: Text  # The folder that the build creates; without it, the server is built again
+
+    @model_validator(mode="after")
+    def _output_is_a_folder_of_its_own(self) -> "Build":
+        """Once the server has moved, it is deleted."""
+        output = PurePath(self.output)
+        holds_inputs = any(PurePath(name).is_relative_to(output) for name in self.inputs)
+        if holds_inputs or output.is_absolute() or ".." in output.parts:
+            raise ValueError("output: should be a folder in the server's, without inputs")
+        return self
 
 
 class Deployment(_Model):

@@ -94,7 +94,7 @@ def _command(target: Target, env: Mapping[str, str]) -> list[str]:
     deployment, folder = target.deployment, target.server.folder
     values = {name: env.get(name.upper(), "") for name in PLACEHOLDERS}
     if deployment.config:
-        config = Path(env["SCRATCH"]) / deployment.config
+        config = Path(env["SCRATCH"]) / Path(deployment.config).name
         try:
             template = (folder / deployment.config).read_text()
             config.write_text(

@@ -34,7 +34,7 @@ def make_separate(folder: Path) -> None:
         own_folder(folder)
 
 
-def own_folder(path: Path) -> Path:
+def own_folder(path: Path) -> None:
     """Create a folder in a world-writable place, or reuse ours from an earlier task.
 
     Its name can be guessed: another user's folder or link is refused.
@@ -50,4 +50,3 @@ def own_folder(path: Path) -> Path:
                 f"{path} is not a folder that only this user can write to; remove it, "
                 "or set MONGODB_URL and DATABASE_URL to servers of your own"
             ) from None
-    return path

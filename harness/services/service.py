@@ -25,15 +25,11 @@ class Service(ABC):
     setting: ClassVar[str]  # The environment variable that holds its address
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
     user: str | None = None  # The user that it runs as; None for this process's
+    working_folder: Path = ROOT  # The working directory that it runs in
 
     def __init__(self, folder: Path | None = None) -> None:
         """Take the folder of its lock, port and log, if it is not that of the tasks."""
         self.folder = folder or RUN / self.name
-
-    @property
-    def working_folder(self) -> Path:
-        """The working directory that it runs in."""
-        return ROOT
 
     def install(self) -> None:
         """Install its program if it is missing."""
@@ -67,19 +63,8 @@ class Database(Service):
         self.user = _ORDINARY_USER if os.geteuid() == 0 else None
         self.program, home = places(self.name)
         self.home = folder or home
-
-    @property
-    def working_folder(self) -> Path:
-        """That of its data, which its user can access."""
-        return self.data
-
-    @property
-    def data(self) -> Path:
-        return self.home / "data"
-
-    @property
-    def _password(self) -> Path:
-        return self.home / "password"
+        self.data = self.working_folder = self.home / "data"
+        self._password = self.home / "password"
 
     def install(self) -> None:
         make_separate(self.program.parent)

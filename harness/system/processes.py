@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from harness.errors import TaskError, UsageError
 
-GRACE = 12.0  # Seconds between the stop signal and SIGKILL: the contract's 10 and a margin
+GRACE = 17.0  # Seconds between the stop signal and SIGKILL: the contract's 15 and a margin
 _HURRY = 2.0  # The same after this process has been interrupted
 # What MongoDB's documentation recommends (UNIX ulimit Settings)
 _OPEN_FILES = 64_000

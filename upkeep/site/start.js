@@ -52,7 +52,7 @@ function update() {
   for (const row of rows) {
     const { server, target } = row.dataset;
     row.hidden = !chosen.includes(server) || !(form.elements.deployments.checked || "default" in row.dataset);
-    for (const name of ["cpu", "ranked", "memory"]) write(cellOf(row, name), name, workload, workload.servers[target]);
+    for (const name of ["cpu", "ranked", "memory"]) write(cellOf(row, name), name, workload, target);
     cellOf(row, "ranked").dataset.label = workload.head;
   }
   find("ranked").textContent = workload.head;
@@ -71,11 +71,12 @@ function update() {
 }
 
 /** Write a figure into its cell, or that there is none. */
-function write(cell, name, workload, server) {
+function write(cell, name, workload, target) {
+  const server = workload.servers[target];
   const [value, text] = server?.[name] ?? [];
   if (value === undefined || (name === "ranked" && server.unranked)) {
     delete cell.dataset.value;
-    const why = server?.unranked ? "not ranked" : "not measured";
+    const why = server?.unranked ? "not ranked" : (workload.missing[target] ?? "not measured");
     cell.querySelector("b").textContent = "–";
     cell.querySelector("small").textContent = why;
     return;

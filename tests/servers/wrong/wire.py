@@ -524,15 +524,13 @@ class Connection:
             return False
         if request.version == (1, 0):
             return self.kept_1_0(request) in ("kept", "kept without saying so")
-        return request.version != (0, 9) and not self.says_close(request)
+        closing = (request.header("connection") or "").lower() == "close"
+        return request.version != (0, 9) and not closing
 
     def kept_1_0(self, request: Request) -> str | None:
         """The switched answer for an HTTP/1.0 request that asks for it."""
         kept = request.version == (1, 0) and request.header("connection") == "keep-alive"
         return switched("http-1-0-keep-alive") if kept else None
-
-    def says_close(self, request: Request) -> bool:
-        return (request.header("connection") or "").lower() == "close"
 
     async def write(self, request: Request, response: Response, keep: bool) -> None:
         if request.version != (0, 9):
