@@ -26,7 +26,7 @@ BROKEN: dict[str, list[bytes]] = {
     ],
     "no-host": [b"GET /index HTTP/1.1\r\n\r\n"],
     "two-hosts": [_get(b"Host: y")],
-    "invalid-host": [_get(host=host) for host in (b"a b", b"x@y", b"")],
+    "invalid-host": [_get(host=host) for host in (b"a b", b"x@y")],
     "header-of-64-kb": [_get(b"X-A: " + b"a" * (1 << 16))],
     "5000-headers": [_get(*[b"a: b"] * 5000)],
     "length-in-words": [_get(b"Content-Length: ten")],

@@ -139,7 +139,7 @@ def _prepare(subject: TargetOrUrl, logs: Path, bar: Progress) -> Examination:
 def _empty(subject: TargetOrUrl) -> Verdict:
     if not isinstance(subject, Target):
         return Verdict(subject, subject, compared=False)
-    compared = subject.server.is_in(ROOT) or records.find(subject) is not None
+    compared = records.find(subject) is not None or subject.server.is_in(ROOT)
     return Verdict(subject.name, subject.called, compared=compared)
 
 

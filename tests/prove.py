@@ -1,14 +1,14 @@
 """A pytest plugin that runs each check again with each fault that it claims to catch.
 
-Each check must claim a fault, at least one of its parameters must catch each fault that it claims,
-and each parameter must catch at least one. Only a failed assertion counts: a check that breaks has
-caught nothing. Before its first fault a check runs a second time without faults, which shows that
-it is repeatable.
+A check fails unless it claims a fault, at least one of its parameters catches each fault that it
+claims, and each parameter catches at least one. Only a failed assertion counts: a check that breaks
+has caught nothing. Before its first fault a check runs a second time without faults, which shows
+that it is repeatable.
 """
 
-import json
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,13 +20,13 @@ from harness.system.processes import wait_until
 
 
 class Proof:
-    """The claimed faults, and those not caught yet, by check."""
+    """The claimed faults, those not caught yet, and the parameters not run yet, by check."""
 
-    def __init__(self, fault_file: Path, output: Path) -> None:
-        self.fault_file, self.output = fault_file, output
+    def __init__(self, fault_file: Path) -> None:
+        self.fault_file = fault_file
         self.claims: dict[str, set[str]] = {}
         self.pending: dict[str, set[str]] = {}
-        self.wrong: dict[str, str] = {}  # by check, or a check's parameter: what is wrong with it
+        self.left: Counter[str] = Counter()
         self.seconds: dict[tuple[str, str], float] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -34,20 +34,24 @@ class Proof:
             if isinstance(item, pytest.Function) and item.path.stem == "test_process":
                 vars(item.module).update(_REFUSAL=15.0, LATEST=12.0)  # the wrong server is fast
             self.claims.setdefault(_check(item), set()).update(_faults(item))
+            self.left[_check(item)] += 1
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
+        check, own = _check(pyfuncitem), _faults(pyfuncitem)
+        self.left[check] -= 1
         outcome = yield
-        check = _check(pyfuncitem)
+        assert self.claims[check], "it claims no fault"
         if check not in self.pending:
             self.pending[check] = set(self.claims[check])
             self._run(pyfuncitem)
-        own = _faults(pyfuncitem)
         caught = {fault for fault in own & self.pending[check] if self._catch(pyfuncitem, fault)}
         self.pending[check] -= caught
         known = sorted(own - caught, key=lambda fault: self.seconds.get((check, fault), 0))
         if own and not caught and not any(self._catch(pyfuncitem, fault) for fault in known):
-            self.wrong[pyfuncitem.nodeid] = "catches none of its faults"
+            pytest.fail("it catches none of its faults", pytrace=False)
+        if self.pending[check] and not self.left[check]:
+            pytest.fail(f"it misses {', '.join(sorted(self.pending[check]))}", pytrace=False)
         return outcome
 
     def _catch(self, item: pytest.Function, fault: str) -> bool:
@@ -61,7 +65,7 @@ class Proof:
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # pytest's own failures are not an Exception
-            self.wrong[f"{item.nodeid} with {fault}"] = f"breaks: {error!r}"
+            pytest.fail(f"with {fault} it breaks: {error!r}", pytrace=False)
         finally:
             self.fault_file.write_text("")
             self._settle(item)
@@ -77,15 +81,6 @@ class Proof:
         if isinstance(subject, Subject):
             wait_until(lambda: answers(subject.host, subject.port), timeout=25)
 
-    def pytest_sessionfinish(self) -> None:
-        for check, faults in self.claims.items():
-            if not faults:
-                self.wrong[check] = "claims no fault"
-            elif missed := self.pending.get(check):
-                self.wrong[check] = f"misses {', '.join(sorted(missed))}"
-        claimed = sorted(set[str]().union(*self.claims.values()))
-        self.output.write_text(json.dumps({"claimed": claimed, "wrong": self.wrong}))
-
 
 def _check(item: pytest.Item) -> str:
     return item.nodeid.split("[")[0]
@@ -96,5 +91,4 @@ def _faults(item: pytest.Item) -> set[str]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    proof = Proof(Path(os.environ["FAULT_FILE"]), Path(os.environ["PROOF_FILE"]))
-    config.pluginmanager.register(proof, "proof")
+    config.pluginmanager.register(Proof(Path(os.environ["FAULT_FILE"])), "proof")

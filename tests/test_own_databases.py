@@ -27,7 +27,6 @@ from tests.tasks import call, fetch, run
 pytestmark = pytest.mark.timeout(300)
 
 ENDPOINTS = ("/mongo", "/gridfs/photo.jpg", "/agents")
-NOWHERE = "mongodb://127.0.0.1:9/theirs"
 
 
 @pytest.fixture(scope="module")
@@ -41,34 +40,32 @@ def urls(open_folder: Path) -> Iterator[dict[str, str]]:
         yield {"MONGODB_URL": mongodb_url, "DATABASE_URL": database_url}
 
 
-def _answers(name: str, settings: dict[str, str], *paths: str) -> None:
-    """Fail unless a server answers requests for these paths."""
+def _answers(name: str, settings: dict[str, str]) -> None:
+    """Fail unless a server answers requests for what is in the databases."""
     others = {"FILES_DIR": str(spec.FILES), "SLOW_API_URL": "http://127.0.0.1:9/"}
     with serving(find_target(name), others | settings | {"PORT": str(free_port())}) as server:
-        for path in paths:
+        for path in ENDPOINTS:
             assert fetch(server.url + path), f"{name}: {path}"
 
 
-def test_each_language_is_served_from_them(urls: dict[str, str]) -> None:
-    """And the suite passes beside them: through its proxies, outages and other databases too."""
+def test_each_language_and_driver_is_served_from_them(urls: dict[str, str]) -> None:
+    """With an option of PostgreSQL in the URL, where a driver takes it.
+
+    And the suite passes beside them: through its proxies, outages and other databases too.
+    """
     words = ("-k", "mongo or gridfs or agents or availability or faults")
+    option = {"DATABASE_URL": f"{urls['DATABASE_URL']}?connect_timeout=3"}
+    given = dict.fromkeys(("play", "aiohttp", "express", "eventmachine"), urls)
+    given |= dict.fromkeys(("django", "eventlet", "flask"), urls | option)
     fill(urls)
     with ThreadPoolExecutor(3) as pool:
         proof = pool.submit(run, "conform", "aiohttp/aiohttp", *words, env=urls)
-        names = ("play", "aiohttp", "express", "eventmachine")
-        serving = [pool.submit(_answers, name, urls, *ENDPOINTS) for name in names]
+        serving = [pool.submit(_answers, name, own) for name, own in given.items()]
     for one in serving:
         one.result()
     done = proof.result()
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
-
-
-@pytest.mark.parametrize("name", ["django", "eventlet", "flask"])
-def test_each_other_driver_takes_the_options_of_postgresql(name: str, urls: dict[str, str]) -> None:
-    fill(urls)
-    url = f"{urls['DATABASE_URL']}?connect_timeout=3"
-    _answers(name, {"DATABASE_URL": url, "MONGODB_URL": NOWHERE}, "/agents")
 
 
 def _swap_slugs(articles: Collection[dict[str, Any]]) -> None:

@@ -9,21 +9,31 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Any
 
 import pytest
+
+pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS = ["README.md", "docs/choose.md", "docs/differences.md"]
 SUMMARY = re.compile(r'<!-- {{ summary\("(\S+)", "cpu", ({.*?}).*? -->\n(.*?)\n<!-- end -->', re.S)
 
 
+@cache
+def measured(machine: str, workload: str) -> list[dict[str, Any]]:
+    path = ROOT / "results" / "reference" / machine / f"{workload}.json.gz"
+    found: list[dict[str, Any]] = json.loads(gzip.decompress(path.read_bytes()))["measurements"]
+    return found
+
+
 def repeats(machine: str, workload: str, level: float, target: str) -> list[float]:
     """The CPU time per request of a server in each repeat, in microseconds."""
-    path = ROOT / "results" / "reference" / machine / f"{workload}.json.gz"
-    measured = json.loads(gzip.decompress(path.read_bytes()))["measurements"]
-    own = [one for one in measured if (one["target"], one["level"]) == (target, level)]
+    found = measured(machine, workload)
+    own = [one for one in found if (one["target"], one["level"]) == (target, level)]
     return [1e6 * one["cpu"]["server"] / one["requests"] for one in own]
 
 
@@ -39,7 +49,6 @@ def cells(text: str) -> Iterator[tuple[str, str, float, str, str]]:
                 yield machine, workload, float(level), target, value.strip()
 
 
-@pytest.mark.quick
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_summary_is_that_of_the_raw_results(text: str) -> None:
     shown, found = {}, {}
@@ -51,7 +60,6 @@ def test_the_summary_is_that_of_the_raw_results(text: str) -> None:
     assert found == shown
 
 
-@pytest.mark.quick
 def test_the_summary_of_claims_counts_its_tables() -> None:
     told, within, shown = Counter[str](), Counter[str](), {}
     for line in (ROOT / "docs" / "claims.md").read_text(encoding="utf-8").splitlines():

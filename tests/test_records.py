@@ -9,6 +9,8 @@ import pytest
 
 from conformance import records
 from conformance.matrix.rows import rows
+from conformance.prove import Proof
+from harness.errors import UsageError
 from harness.servers.catalog import Target, find_target, find_targets
 from harness.servers.versions import packages
 
@@ -33,7 +35,7 @@ def targets(tmp_path: Path) -> list[Target]:
 def test_deployments_recorded_at_once_all_stay(kind: str, targets: list[Target]) -> None:
     pool: Executor = ThreadPoolExecutor(len(targets))
     if kind == "tasks":
-        pool = ProcessPoolExecutor(4, multiprocessing.get_context("forkserver"))
+        pool = ProcessPoolExecutor(2, multiprocessing.get_context("forkserver"))
     with pool:
         list(pool.map(record, [one.path for one in targets]))
     found = {name: one.answers["head"] for name, one in records.read(targets[0].server).items()}
@@ -47,6 +49,14 @@ def test_an_answer_that_is_no_longer_listed_is_not_shown(targets: list[Target]) 
     assert [(one.question.id, one.answers) for one in rows(targets)] == [
         ("date", {first.name: "sent"})
     ]
+
+
+def test_a_broken_record_is_found_before_anything_is_tested(targets: list[Target]) -> None:
+    (targets[0].server.folder / records.NAME).write_text("{")
+    proof = Proof()
+    with pytest.raises(UsageError, match="is not a record of behaviours"):
+        proof.run(targets)
+    assert proof.verdicts == []
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,6 @@ def test_the_address_keeps_the_view(overview: Opened) -> None:
 
 
 def test_every_server_is_in_every_chart(opened: Opened) -> None:
-    opened.draw_all()
     assert opened.shown("text") == BY_RATE
     letters = opened.section().locator("tbody:visible tr:first-child td:nth-child(3)")
     assert letters.all_text_contents() == ["", "A", "A", ""]
@@ -130,7 +129,6 @@ def test_every_server_is_in_every_chart(opened: Opened) -> None:
 
 def test_a_search_for_the_capacity(browse: Browse, report: Path) -> None:
     opened = browse(report / "search.html")
-    opened.draw_all()
     chart = opened.chart("steps", "steps", "search")
     expect(chart).to_contain_text("10 ms at the 99th percentile")
     expect(chart.locator(".mark-symbol path")).to_have_count(3 * 3 * len(SERVERS))
@@ -181,19 +179,28 @@ def test_sorting_by_keyboard(opened: Opened) -> None:
         assert opened.shown() == servers
 
 
-def test_warnings_and_failures_are_visible(opened: Opened) -> None:
-    warned = opened.section().locator("tbody:visible", has_text="flask/gevent")
+def test_warnings_failures_and_settings_are_visible(opened: Opened) -> None:
+    section = opened.section()
+    warned = section.locator("tbody:visible", has_text="flask/gevent")
     expect(warned.locator(".warnings")).to_be_visible()
     text = "the machine was busy: other programs used 11–13% of it (repeats 1, 2 and 3)"
     expect(warned).to_contain_text(f"spoils: {text}")
-    expect(opened.section().locator(".notice")).to_contain_text("measurements are spoiled: busy (")
+    expect(warned).to_contain_text("1, 4")
+    expect(section.locator(".notice")).to_contain_text("measurements are spoiled: busy (")
     expect(opened.chart("rate").locator("svg")).to_contain_text("⚠")
-    section = opened.section()
     expect(section.get_by_text("2 trials gave no result")).to_be_visible()
     expect(section.locator(".failures li")).to_contain_text(
         "tornado/tornado: it did not start (10 connections, 2 workers, repeat 1; "
         "200 connections, 2 workers, repeat 1)"
     )
+    warned.get_by_role("link", name="settings").click()
+    details = opened.page.locator("[id='text-flask/gevent']")
+    expect(details).to_be_in_viewport()
+    expect(details).to_contain_text("serve --bind {host}:{port}")
+    expect(details).to_contain_text("WORKERS=2")
+    expect(details).to_contain_text("123 lines of code, a driver for MongoDB")
+    section.get_by_text("Machine, versions, limits").click()
+    expect(section).to_contain_text("somaxconn")
 
 
 def test_each_machine_has_a_section_with_its_caveats(browse: Browse, report: Path) -> None:
@@ -208,19 +215,6 @@ def test_each_machine_has_a_section_with_its_caveats(browse: Browse, report: Pat
     expect(dots).to_have_count(len(SERVERS))
 
 
-def test_settings_are_linked(opened: Opened) -> None:
-    row = opened.section().locator("tbody:visible", has_text="flask/gevent")
-    expect(row).to_contain_text("1, 4")
-    row.get_by_role("link", name="settings").click()
-    details = opened.page.locator("[id='text-flask/gevent']")
-    expect(details).to_be_in_viewport()
-    expect(details).to_contain_text("serve --bind {host}:{port}")
-    expect(details).to_contain_text("WORKERS=2")
-    expect(details).to_contain_text("123 lines of code, a driver for MongoDB")
-    opened.section().get_by_text("Machine, versions, limits").click()
-    expect(opened.section()).to_contain_text("somaxconn")
-
-
 @pytest.mark.parametrize("name", ["index.html", "text.html"])
 def test_a_screen_reader_can_read_it(browse: Browse, report: Path, name: str) -> None:
     opened = browse(report / name)
@@ -230,20 +224,16 @@ def test_a_screen_reader_can_read_it(browse: Browse, report: Path, name: str) ->
     assert page.title()
     for landmark in ("banner", "navigation", "search", "main"):
         expect(page.get_by_role(landmark)).to_have_count(1)
-    levels = [
-        int(tag[1])
-        for tag in page.evaluate(
-            "[...document.querySelectorAll('h1, h2, h3, h4')].map(node => node.tagName)"
-        )
-    ]
+    headings = page.locator("h1, h2, h3, h4")
+    levels = headings.evaluate_all("all => all.map(node => Number(node.tagName[1]))")
     assert levels[0] == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
     charts = page.locator("figure [role=graphics-document]")
     expect(charts).to_have_count(page.locator("figure").count())
     for chart in charts.all():
         assert re.search(r"\w+ .*The table has", chart.get_attribute("aria-label") or "")
-    for field in page.locator("input, select").all():
-        assert field.evaluate("node => node.labels.length") == 1
+    labels = page.locator("input, select").evaluate_all("all => all.map(it => it.labels.length)")
+    assert set(labels) == {1}
     for table in page.locator("table").all():
         expect(table.locator("caption")).to_be_visible()
         assert table.locator("thead th:not([scope]), tbody th:not([scope])").count() == 0

@@ -88,32 +88,30 @@ def test_a_stall_is_not_hidden(tmp_path: Path) -> None:
     assert result.latency
     assert result.latency.model_dump(include={"p50", "p75", "p90", "p99"}) == theory
     assert (result.requests, result.errors) == (200 * 2 * PERIOD, Errors())
-    assert result.command[0] == "h2load"
 
 
 @pytest.mark.parametrize(
     ("path", "errors"),
     [
         ("/", Errors()),
-        ("/unnamed", Errors()),
-        ("/wrong", Errors(status=300)),
-        ("/late", Errors(timeout=100, unfinished=200)),
-        (None, Errors(connect=300)),  # no server listens
+        ("/wrong", Errors(status=200)),
+        ("/late", Errors(timeout=100, unfinished=100)),
+        (None, Errors(connect=200)),  # no server listens
     ],
 )
 @attempts(3)
 def test_every_request_that_is_due_counts(
     put: Put, port: int, path: str | None, errors: Errors
 ) -> None:
-    """At 100 requests per second for 3 s, with a timeout of 0.5 s."""
-    spec = {"level": 100.0, "duration": 3.0, "timeout": 0.5}
+    """At 100 requests per second for 2 s, with a timeout of 0.5 s."""
+    spec = {"level": 100.0, "duration": 2.0, "timeout": 0.5}
     result = put(path or "/", port=port if path else 9, **spec)
-    assert result.attempts == 300 == result.requests + result.errors.total
+    assert result.attempts == 200 == result.requests + result.errors.total
     if path == "/late":
         assert result.errors.timeout >= 100
     else:
         assert result.errors == errors
-    assert result.seconds >= 2.9
+    assert result.seconds >= 1.9
     assert result.latency
     assert (result.latency.max is None) == bool(errors.total)
 

@@ -22,35 +22,34 @@ from bench.analysis.figures import (
     values_by_server,
 )
 from bench.records.result import Run
+from bench.records.warning import Warning, WarningKind
 from bench.workloads.workload import load_workload, workload_names
 from harness.servers.catalog import find_targets
 from tests import simulation
 from tests.runs import SERVERS, a_run, short, verdicts
-from tests.simulation import DESIGNS, NOISE, names_a_difference, outcome, simulated
+from tests.simulation import NOISE, REPEATS, SIZES, names_a_difference, outcome, simulated
 
 pytestmark = [pytest.mark.quick, pytest.mark.timeout(600)]
 
-REPEATS = 10
-
 
 @pytest.mark.parametrize("figure", NOISE)
-@pytest.mark.parametrize(("servers", "repeats"), DESIGNS)
+@pytest.mark.parametrize("servers", SIZES)
 def test_equal_servers_are_told_apart_in_at_most_5_percent_of_runs(
-    figure: str, servers: int, repeats: int
+    figure: str, servers: int
 ) -> None:
     """All intervals hold in 95%, or in a few more: noise beyond a normal one makes the variances
     larger, that of the 99th percentile most, which differs by servers.
     """
-    found = outcome(figure, servers, repeats)
+    found = outcome(figure, servers, REPEATS)
     assert found.false <= ERROR
     assert 0.93 <= found.covered <= (0.995 if figure == "p99" else 0.985)
 
 
-@pytest.mark.parametrize("name", workload_names())
-def test_a_workload_has_as_many_repeats_as_are_simulated(name: str) -> None:
-    workload = load_workload(name)
-    if len(find_targets(tuple(workload.servers))) > 1:
-        assert {workload.repeats} == {repeats for _, repeats in DESIGNS} == {REPEATS}
+def test_workloads_have_as_many_repeats_as_are_simulated() -> None:
+    for name in workload_names():
+        workload = load_workload(name)
+        if len(find_targets(tuple(workload.servers))) > 1:
+            assert workload.repeats == REPEATS, name
 
 
 def test_the_method_shows_what_is_simulated() -> None:
@@ -149,33 +148,20 @@ def test_the_rows_of_a_run_share_its_error() -> None:
     """Half of it is for the figure that ranks; each case and level has its share."""
     ((logs, _),) = simulated("rate", 4, REPEATS, runs=1)
     run = a_run(cases=("1 worker",), repeats=REPEATS)
-    rates = np.exp(logs) * np.array([1000.0, 1400.0, 1410.0, 2000.0])[:, None]
-    set_rates(run, rates)
-    values = {
-        target: dict(enumerate(row, 1)) for target, row in zip(run.servers, rates, strict=True)
-    }
+    set_rates(run, np.exp(logs) * np.array([1000.0, 1400.0, 1410.0, 2000.0])[:, None])
+    others = FIGURES.keys() - _PLAIN - {"rate"}
     for level in (10, 200):
+        measured = measured_by_table(run)["1 worker", level]
+        rate = Table(values_by_server(measured, FIGURES["rate"]), ERROR / 2 / 2)
+        cpu = Table(values_by_server(measured, FIGURES["cpu"]), ERROR / 2 / len(others) / 2)
         rows = [row for row in rows_of(run) if row.level == level]
-        table = Table(values, ERROR / 2 / 2)
-        assert {row.target: row.tied for row in rows} == table.letters([row.target for row in rows])
-        assert [row.estimates["rate"] for row in rows] == [
-            table.estimate(row.target) for row in rows
-        ]
-        assert [row.relative for row in rows] == [
-            table.ratio(row.target, rows[0].target) for row in rows
-        ]
+        names = [row.target for row in rows]
+        assert {row.target: row.tied for row in rows} == rate.letters(names)
+        assert [row.relative for row in rows] == [rate.ratio(name, names[0]) for name in names]
+        for figure, table in (("rate", rate), ("cpu", cpu)):
+            assert [row.estimates[figure] for row in rows] == [*map(table.estimate, names)]
     assert len({row.tied for row in rows}) > 1
     assert {row.group for row in rows} == {row.tied for row in rows}
-    others = FIGURES.keys() - _PLAIN - {"rate"}
-    shared = table_of(run, "cpu", [("1 worker", 10)])
-    cpu = {
-        key_of(target, "1 worker", 10): of
-        for target, of in values_by_server(
-            measured_by_table(run)["1 worker", 10], FIGURES["cpu"]
-        ).items()
-    }
-    table = Table(cpu, ERROR / 2 / len(others) / 2)
-    assert [shared.estimate(name) for name in cpu] == [table.estimate(name) for name in cpu]
 
 
 def test_a_noisy_server_is_too_noisy_to_rank() -> None:
@@ -263,6 +249,21 @@ def test_single_repeats_name_no_difference() -> None:
     assert table.letters(["b", "a"]) == {"a": "A", "b": "A"}
     assert table.ratio("a", "b") is None
     assert table.estimate("a").kind == "single"
+
+
+@pytest.mark.parametrize(
+    ("kind", "groups"), [("at-least", ["A", "B", "A B", ""]), ("never-level", [""] * 4)]
+)
+def test_a_rate_at_which_the_search_ended_is_a_lower_bound(
+    kind: WarningKind, groups: list[str]
+) -> None:
+    """It is not called worse than any, but better than what is below it."""
+    run = short(repeats=3)
+    set_rates(run, np.array([[rate] * 3 for rate in (1000.0, 800, 600, 400)]))
+    for one in run.measurements:
+        if one.target == list(run.servers)[2]:
+            one.warnings = [Warning.of(kind, least=1.0, seconds=60.0)]
+    assert [row.group for row in rows_of(run)] == groups
 
 
 def test_what_is_over_the_timeout_is_worse_than_what_never_is() -> None:

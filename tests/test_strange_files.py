@@ -43,16 +43,11 @@ def add_strange_files(folder: Path) -> None:
         (folder / os.fsdecode(name)).write_bytes(content)
 
 
-def test_lines_of_text_are_counted(strange: Target) -> None:
-    before = count_lines(strange.server)
+def test_their_lines_are_counted_and_a_verdict_depends_on_them(strange: Target) -> None:
+    lines, states = count_lines(strange.server), states_of([strange])
     add_strange_files(strange.server.folder)
-    assert count_lines(strange.server) == before + 3
-
-
-def test_they_are_part_of_what_a_verdict_depends_on(strange: Target) -> None:
-    before = states_of([strange])
-    add_strange_files(strange.server.folder)
-    assert states_of([strange]) != before
+    assert count_lines(strange.server) == lines + 3
+    assert states_of([strange]) != states
 
 
 def test_they_are_inputs_of_a_build(strange: Target) -> None:

@@ -25,9 +25,6 @@ HEAD = execute("git", "rev-parse", "--short=12", "HEAD").stdout.strip()
 IDENTITY = Identity("/home/jo/src/servers", "/home/jo", "jo-smith", "jos-laptop")
 
 
-changed_files = submit._changed_files
-
-
 @pytest.fixture(autouse=True)
 def _servers_are_as_committed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever somebody is changing in this checkout."""
@@ -49,8 +46,11 @@ def wrong(run: Run, *accepted: str) -> str:
     return "\n".join(f"{one.what} → {one.advice}" for one in problems(run, accepted=accepted))
 
 
-def test_a_good_result() -> None:
-    assert wrong(good()) == ""
+def test_a_good_result_has_all_repeats_of_each_server() -> None:
+    run = good()
+    assert wrong(run) == ""
+    name = run.measurements.pop(0).target
+    assert f"{name} has fewer than {run.workload.repeats} repeats" in wrong(run)
 
 
 def test_every_problem_is_named_with_what_to_do() -> None:
@@ -97,15 +97,8 @@ def test_quick_incomplete_and_unknown() -> None:
     assert "its commit, 0123456789ab, is not in this repository" in found
 
 
-def test_a_server_without_all_repeats() -> None:
-    run = good()
-    name = run.measurements[0].target
-    del run.measurements[0]
-    assert f"{name} has fewer than {run.workload.repeats} repeats" in wrong(run)
-
-
 def test_a_server_that_has_changed_since(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(submit, "_changed_files", changed_files)
+    monkeypatch.undo()  # what the fixture has set
     added = ("--diff-filter=A", "--", "python/flask/server.toml")
     first = execute("git", "log", "--format=%H", *added).stdout.split()
     if not first:
@@ -117,26 +110,26 @@ def test_a_server_that_has_changed_since(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_names_and_paths_of_the_machine_are_taken_out() -> None:
     run = good()
-    run.workers = ["load1", "10.0.0.8"]
+    run.workers = ["load1.example.org", "10.0.0.8"]
     one = run.measurements[0]
-    one.command = ["/home/jo/src/servers/.tools/bin/h2load", "-s", "/home/jo/x.lua", "10.0.0.7"]
-    one.environment = {"HOME": "/home/jo", "NOTE": "jo-smith at jos-laptop", "PATH": "/usr/bin"}
+    run.servers[one.target].address = "http://203.0.113.7:8000"
+    published = {
+        "/home/jo/src/servers/.tools/bin/h2load": "CHECKOUT/.tools/bin/h2load",
+        "/home/jo/x.lua": "HOME/x.lua",
+        "jo-smith at jos-laptop": "USER at HOST",
+        "10.0.0.7": "ADDRESS",
+        "http://203.0.113.7:8000": "http://MACHINE-2:8000",
+        "/usr/bin": "/usr/bin",
+    }
+    one.command, one.environment = list(published), {"HOME": "/home/jo"}
     named = {"/home/jo", "/home/jo/src/servers", "jos-laptop", "10.0.0.7", "10.0.0.8"}
     assert set(remains(run, IDENTITY)) == named
     clean = without_identity(run, IDENTITY)
-    assert clean.measurements[0].command == [
-        "CHECKOUT/.tools/bin/h2load",
-        "-s",
-        "HOME/x.lua",
-        "ADDRESS",
-    ]
-    assert clean.measurements[0].environment == {
-        "HOME": "HOME",
-        "NOTE": "USER at HOST",
-        "PATH": "/usr/bin",
-    }
-    assert clean.workers == ["load1", "ADDRESS"]
+    assert clean.measurements[0].command == list(published.values())
+    assert clean.measurements[0].environment == {"HOME": "HOME"}
+    assert clean.workers == ["MACHINE-3", "MACHINE-1"]
     assert remains(clean, IDENTITY) == []
+    del clean.servers[one.target], run.servers[one.target]
     assert clean.servers == run.servers
 
 

@@ -14,7 +14,7 @@ from bench.measuring.runner import measure_all, require_unchanged, start
 from bench.measuring.trial import RunContext
 from bench.records import store
 from bench.records.result import Run
-from bench.workloads.workload import Changes, Workload, load_workload
+from bench.workloads.workload import Changes, load_workload
 from conformance.run import TargetOrUrl
 from conformance.verdict import Check, Verdict
 from harness.errors import TaskError, UsageError
@@ -51,12 +51,9 @@ def proved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Verdict:
     return verdict
 
 
-def plan(path: str) -> Workload:
-    changes = Changes(levels=[5], duration=2, repeats=1, warmup=0)
-    return load_workload("text").changed(changes).model_copy(update={"paths": [path]})
-
-
-def measured(workload: Workload, wrong: Target, backing: Services, there: RemoteServer) -> Run:
+def measured(path: str, wrong: Target, backing: Services, there: RemoteServer) -> Run:
+    changes = Changes(levels=[5], duration=1, repeats=1, warmup=0)
+    workload = load_workload("text").changed(changes).model_copy(update={"paths": [path]})
     made = start("test", workload, [wrong], backing, quick=True, elsewhere=there)
     context = RunContext(workload, backing, spec.FILES, workload.paths, elsewhere=there)
     measure_all(made, [wrong], context, lambda *_: None)
@@ -66,9 +63,10 @@ def measured(workload: Workload, wrong: Target, backing: Services, there: Remote
 def test_a_server_at_an_address(
     server: Running, wrong: Target, backing: Services, proved: Verdict
 ) -> None:
-    tree = Tree(psutil.Process(server.process.pid))
+    """A restart is noticed, as its CPU time would start again from 0."""
+    there, tree = RemoteServer(server.url), Tree(psutil.Process(server.process.pid))
     before = tree.cpu()
-    made = measured(plan("/mongo"), wrong, backing, RemoteServer(server.url))
+    made = measured("/mongo", wrong, backing, there)
     (one,) = made.measurements
     assert one.cpu.server
     assert 0 < one.cpu.server <= tree.cpu() - before + 0.01
@@ -81,7 +79,10 @@ def test_a_server_at_an_address(
     assert (info.address, info.state, info.versions) == (server.url, "", {})
     assert any("started by its user" in caveat for caveat in caveats(made))
     require_unchanged(made, [wrong])
-    assert server.process.poll() is None
+    there.require_alive()
+    stop(server.process)
+    with pytest.raises(TaskError, match="was restarted, or has ended"):
+        there.require_alive()
 
 
 def test_the_use_of_a_server_on_another_machine_is_left_out(
@@ -89,7 +90,7 @@ def test_the_use_of_a_server_on_another_machine_is_left_out(
 ) -> None:
     there = RemoteServer(server.url)
     there.tree = RemoteServer("http://192.0.2.1:8000").tree
-    made = measured(plan("/index"), wrong, backing, there)
+    made = measured("/index", wrong, backing, there)
     (one,) = made.measurements
     assert (one.cpu.server, one.memory) == (None, None)
     assert any("versions, CPU time and memory are not known" in caveat for caveat in caveats(made))
@@ -97,18 +98,8 @@ def test_the_use_of_a_server_on_another_machine_is_left_out(
 
 def test_it_must_pass_conformance_first(wrong: Target, backing: Services, proved: Verdict) -> None:
     proved.error = "it did not"
-    there = RemoteServer("http://127.0.0.1:9")
     with pytest.raises(TaskError, match="did not pass conformance and cannot be measured"):
-        start("test", plan("/index"), [wrong], backing, quick=True, elsewhere=there)
-
-
-def test_a_restart_is_noticed(server: Running) -> None:
-    """Its CPU time would start again from 0."""
-    there = RemoteServer(server.url)
-    there.require_alive()
-    stop(server.process)
-    with pytest.raises(TaskError, match="was restarted, or has ended"):
-        there.require_alive()
+        measured("/index", wrong, backing, RemoteServer("http://127.0.0.1:9"))
 
 
 @pytest.mark.parametrize(

@@ -70,13 +70,9 @@ def test_general_checks_are_counted_below_the_endpoint_that_they_ask() -> None:
         failed("schema", "test_operation", "/json", 0, ""),
     ]
     text = shown(a_verdict(JSON, SLEEP, *general))
-    first, second = (
-        next(at for at, line in enumerate(text) if name in line)
-        for name in ("json · test_json", "sleep · test_sleeps")
-    )
-    assert first < second
+    shown_in_full = [line for line in text if line.startswith("mine/mine · ")]
+    assert shown_in_full == ["mine/mine · json · test_json", "mine/mine · sleep · test_sleeps"]
     assert "also failed, probably for the same reason: concurrency (2), schema (1)" in text
-    assert not any("test_many" in line or "test_operation" in line for line in text)
 
 
 def test_another_part_of_the_response_is_another_cause() -> None:
@@ -125,12 +121,6 @@ def test_questions_that_a_fault_leaves_without_an_answer_take_one_line() -> None
     assert len(shown(a_verdict(unanswered=unanswered))) > len(questions())
 
 
-def test_passed_checks_have_one_number() -> None:
-    text = shown(a_verdict(Check("head", "test_head", "skipped")))
-    assert "1 passed" in text[1]
-    assert text[-1] == "1 checks passed"
-
-
 @pytest.fixture
 def target(tmp_path: Path) -> Target:
     """A server outside of this repository, without a record."""
@@ -158,53 +148,51 @@ def test_a_server_without_a_record_gets_one_line(target: Target, ours: bool) -> 
 def test_a_record_is_compared_wherever_the_server_is(
     target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    records.write(target, ANSWERS)
-    verdict = a_verdict(behaviours=dict(ANSWERS))
+    record = records.write(target, ANSWERS)
+    verdict = a_verdict(Check("head", "test_head", "skipped"), behaviours=dict(ANSWERS))
     verdict.compare(target)
     assert verdict.passed
-    assert len(shown(verdict)) < 6
+    text = shown(verdict)
+    assert len(text) < 6
+    assert "1 passed" in text[1]
+    assert text[-1] == "1 checks passed"
     del verdict.behaviours["file-memory-ten"]
     verdict.compare(target)
     assert not verdict.passed
     monkeypatch.setattr(sys, "platform", "darwin")
     verdict.compare(target)
     assert verdict.passed, "a question that can only be asked on Linux"
-    changed = next(iter(ANSWERS))
-    verdict.behaviours = ANSWERS | {changed: "another"}
+    record.write_text(re.sub('"python": ".*"', '"python": "2.7"', record.read_text()))
+    verdict.behaviours = ANSWERS | {"trailing-slash": "served"}
     verdict.compare(target)
     assert not verdict.passed
-    assert verdict.doubtful == [changed]
+    assert verdict.doubtful == ["trailing-slash"]
+    text = shown(verdict)
+    changed = text.index("mine/mine · behaviour · trailing-slash")
+    assert text[changed + 2 : changed + 4] == ["recorded  not found", "seen      served"]
+    assert any(line.startswith("mine/mine: versions that changed: python 2.7 → ") for line in text)
 
 
 def state_of(target: Target) -> str:
     return verdicts.states_of([target])[target.name]
 
 
-@pytest.fixture
-def kept_verdict(target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of the target's verdict, which passed."""
+def test_a_verdict_ends_with_a_change_to_its_server_or_of_its_file(
+    target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(verdicts, "RUN", tmp_path)
     (tmp_path / "verdicts").mkdir()
-    verdict = a_verdict(compared=False, state=state_of(target), fingerprint="its")
-    verdicts.keep(target, verdict)
-    assert verdicts.passed_as(target, state_of(target)) == "its"
-    (path,) = (tmp_path / "verdicts").iterdir()
-    return path
-
-
-@pytest.mark.usefixtures("kept_verdict")
-def test_a_change_to_a_server_ends_its_verdict(target: Target) -> None:
+    state = state_of(target)
+    verdicts.keep(target, a_verdict(compared=False, state=state, fingerprint="its"))
     added = target.server.folder / "added"
     added.touch()
     assert verdicts.passed_as(target, state_of(target)) is None
     added.unlink()
     assert verdicts.passed_as(target, state_of(target)) == "its"
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"passed": true}'])
-def test_a_corrupt_verdict_is_none(text: str, target: Target, kept_verdict: Path) -> None:
-    kept_verdict.write_text(text)
-    assert verdicts.passed_as(target, state_of(target)) is None
+    (path,) = (tmp_path / "verdicts").iterdir()
+    for text in ("", "{", "[]", "null", '{"passed": true}'):
+        path.write_text(text)
+        assert verdicts.passed_as(target, state) is None, text
 
 
 def test_what_the_suite_loads_decides_a_verdict() -> None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from getpass import getuser
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from bench.measuring.process_tree import LOOPBACK
 from bench.records.result import Run
 from harness.paths import ROOT
 
@@ -37,13 +39,26 @@ class Identity:
             found.append((re.compile(rf"{re.escape(self.home)}(?![\w.-])"), "HOME"))
         for name, word in ((self.host, "HOST"), (self.user, "USER")):
             if len(name) > 2 and name not in _COMMON:
-                found.append((re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])"), word))
+                found.append(_whole(name, word))
         return [*found, (_ADDRESS, "ADDRESS")]
 
 
+def _whole(name: str, word: str) -> tuple[re.Pattern[str], str]:
+    """To replace a name by a word, but no part of another name."""
+    return re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])"), word
+
+
+def _machines(run: Run) -> set[str]:
+    """The names and addresses of other machines that took part."""
+    servers = {urlsplit(server.address).hostname or "" for server in run.servers.values()}
+    return {*run.workers, *servers}.difference(LOOPBACK, [""])
+
+
 def without_identity(run: Run, identity: Identity) -> Run:
-    """The result with placeholders such as CHECKOUT and HOME."""
-    substitutes = identity.substitutes()
+    """The result with placeholders such as CHECKOUT, HOME and MACHINE-1."""
+    machines = enumerate(sorted(_machines(run)), 1)
+    substitutes = [_whole(name, f"MACHINE-{number}") for number, name in machines]
+    substitutes += identity.substitutes()
 
     def clean(value: Any, *, free: bool) -> Any:
         if isinstance(value, str) and free:

@@ -17,14 +17,14 @@ share its error equally (Bonferroni), which needs no equal variances.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.sparse.csgraph import connected_components
-from scipy.special import stdtrit, zeta
+from scipy.special import stdtr, zeta
 
 from bench.analysis.compact_letters import letters
 from bench.analysis.estimates import ERROR, ROUNDING, Difference, Estimate, Ratio, bounded, mean_of
@@ -189,11 +189,16 @@ class Table:
         found = self.difference(name, to)
         return found.ratio(self._error) if found else None
 
-    def letters(self, names: Sequence[str]) -> dict[str, str]:
-        """The letters of servers that are not told apart, in this order."""
+    def letters(self, names: Sequence[str], bounds: Collection[str] = ()) -> dict[str, str]:
+        """The letters of servers that are not told apart, from the best on.
+
+        Of those in ``bounds``, only a bound is known: none is told apart from a better one.
+        """
         middle, deviation, freedom = self._differences
-        half = -stdtrit(freedom, self._error / 2) * deviation
-        differ = np.abs(middle) > half + ROUNDING  # not where a half is NaN
+        apart = np.abs(middle) / np.maximum(deviation, ROUNDING)
+        differ = stdtr(freedom, -apart) < self._error / 2  # not where a chance is NaN
+        known = [name not in bounds for name in self._at]
+        differ &= np.array(known)
         return letters(names, lambda one, other: bool(differ[self._at[one], self._at[other]]))
 
     @cached_property

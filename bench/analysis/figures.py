@@ -238,8 +238,9 @@ def _rows(measured: dict[str, list[Measurement]], run: Run) -> list[Row]:
         return ordered
     judged = [row.target for row in ordered if ranked.name in row.estimates and not row.unranked]
     noisy = [row.target for row in ordered if row.target in judged and row.is_noisy(ranked.name)]
-    tied = table.letters(judged)
-    steady = table.letters([target for target in judged if target not in noisy])
+    bounds = {row.target for row in rows if any(doubt.bounds for doubt in row.warnings)}
+    tied = table.letters(judged, bounds)
+    steady = table.letters([target for target in judged if target not in noisy], bounds)
     groups = steady | {target: "too noisy" if tied[target] else "" for target in noisy}
     return [
         replace(

@@ -7,7 +7,7 @@ from typing import get_args
 
 from bench.analysis.words import listed
 from bench.records.measurement import Measurement
-from bench.records.warning import GATES, Severity, Warning, WarningKind
+from bench.records.warning import BOUNDS, GATES, Severity, Warning, WarningKind
 
 _WORDS: dict[WarningKind, str] = {
     "busy": "the machine was busy: other programs used {share}% of it",
@@ -69,6 +69,11 @@ class Doubt:
     def unranks(self) -> bool:
         """Whether the figure has no rank because of it."""
         return self.kind in GATES
+
+    @property
+    def bounds(self) -> bool:
+        """Whether the figure may be better than it is."""
+        return self.kind in BOUNDS
 
 
 def text_of(*same: Warning) -> str:

@@ -104,9 +104,9 @@ def _windows(bursts: Sequence[LoadResult]) -> list[int]:
     return [count for one in bursts for count in one.windows[1:]]
 
 
-def come_to_rest(server: Tree, longest: float = _REST) -> None:
+def come_to_rest(server: Tree) -> None:
     """Wait until a server is idle, as a JIT compiler goes on with what the load has queued."""
-    deadline, used = time.monotonic() + longest, server.cpu()
+    deadline, used = time.monotonic() + _REST, server.cpu()
     while time.monotonic() < deadline:
         time.sleep(_LOOK)
         before, used = used, server.cpu()

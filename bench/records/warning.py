@@ -29,6 +29,8 @@ _LIMITING = get_args(Limiting)
 # The load was not there as it was meant to be, or the server had more cores than the others: such a
 # figure is not ranked
 GATES: tuple[WarningKind, ...] = ("absent-load", "generator-late", "overload", "more-cores")
+# The figure is certainly a lower bound: no other is called better
+BOUNDS: tuple[WarningKind, ...] = ("at-least", "generator-limited")
 
 
 class Warning(BaseModel, extra="forbid"):

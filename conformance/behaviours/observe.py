@@ -51,6 +51,7 @@ class Observation:
     id: str
     answer: str | None
     error: str = ""
+    applies: bool = True  # False if it cannot be asked of this page
 
 
 Start = Callable[[], AbstractContextManager[Controlled]]
@@ -129,8 +130,9 @@ def ask(lab: Lab, inquiry: Inquiry) -> Observation:
     try:
         answer = inquiry.ask(lab)
     except Exception as error:
-        kind = "" if isinstance(error, Inapplicable) else f"{type(error).__name__}: "
-        seen = Observation(id, None, f"{kind}{error}"[:_LONGEST_ERROR])
+        applies = not isinstance(error, Inapplicable)
+        kind = f"{type(error).__name__}: " * applies
+        seen = Observation(id, None, f"{kind}{error}"[:_LONGEST_ERROR], applies)
     else:
         unlisted = f"{answer!r} is not among the question's answers"
         listed = answer in questions()[id].answers

@@ -25,14 +25,16 @@ LATEST = 20.0  # seconds that a process may take to end: the contract's 15, and 
 _AT_ONCE = 3  # processes that are given a bad setting: a JVM's start takes both cores
 _REFUSAL = 60.0  # seconds that it may take to refuse a setting, on a busy machine
 
+_PASSWORD = "not-for-the-log"
+
 BAD_SETTINGS = (
     ("PORT", "http"),
     ("PORT", "65536"),
     ("WORKERS", "0"),
     ("THREADS", "12abc"),
-    ("MONGODB_URL", "nonsense"),
+    ("MONGODB_URL", f"mongodb//me:{_PASSWORD}@127.0.0.1/x"),
     ("MONGODB_POOL_SIZE", "3.5"),
-    ("DATABASE_URL", "nonsense"),
+    ("DATABASE_URL", f"postgresql//me:{_PASSWORD}@127.0.0.1/x"),
     ("DATABASE_POOL_SIZE", "-1"),
     ("FILES_DIR", "/nonexistent/folder"),
     ("SLOW_API_URL", "nonsense"),
@@ -51,7 +53,7 @@ def _read_by(server: Server) -> set[str]:
 
 @serves("mongo", "agents", "slow_api")
 @catches("bad-setting-accepted", "bad-setting-status-0", "bad-setting-unnamed")
-@catches("bounds-unchecked", "number-prefix-accepted")
+@catches("bounds-unchecked", "number-prefix-accepted", "password-logged")
 def test_bad_settings(controlled: Controlled) -> None:
     """Each ends the process before it serves, with a non-zero status and a line that names it."""
     read = _read_by(controlled.target.server)
@@ -66,6 +68,7 @@ def _require_refused(controlled: Controlled, name: str, value: str) -> None:
         status, written = server.process.poll(), server.log.read_text(errors="replace")
     got = "no end" if status is None else status
     assert status, f"{name}={value}: expected a non-zero exit status, got {got}: {written[-300:]}"
+    assert _PASSWORD not in written, f"{name}: its password is logged: {written[-300:]!r}"
     assert name.lower() in written.lower().replace("-", "_"), (
         f"{name}={value}: expected a line that names it, got {written[-300:]!r}"
     )

@@ -16,7 +16,7 @@ from conformance.matrix.page import render
 from conformance.matrix.rows import Row, condensed, rows
 from conformance.report import STYLES
 from harness.console import result, say
-from harness.errors import UsageError
+from harness.errors import UsageError, listed
 from harness.paths import CALLER
 from harness.servers.catalog import find_targets
 from harness.system.files import write_whole
@@ -40,7 +40,7 @@ _WIDTH = 100  # the most columns that are used: a pager has no more on most scre
 @click.option(
     "--fail-on",
     type=click.Choice(["risky"]),
-    help="For a URL: exit status 1 if an answer is risky.",
+    help="For a URL: exit status 1 if an answer is risky or missing.",
 )
 @reports_errors
 def main(
@@ -88,7 +88,9 @@ def main(
                 _print(seen.as_dict())
             else:
                 seen.show(result)
-        if fail_on and seen.counts()[fail_on]:
+        if fail_on and seen.open:
+            say(f"--fail-on: {listed(sorted(seen.open))} got no listed answer")
+        if fail_on and (seen.counts()[fail_on] or seen.open):
             sys.exit(1)
         return
     if post or body or content_type or fail_on:

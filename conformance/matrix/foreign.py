@@ -26,12 +26,15 @@ class Findings:
     """What was asked and answered; grows as answers come."""
 
     server: Stranger
+    open: set[str]  # the questions that still need an answer
     answers: dict[str, str] = field(default_factory=dict)  # by question
     # By question: why it has none of the listed answers
     unanswered: dict[str, str] = field(default_factory=dict)
 
     def take(self, seen: Observation) -> None:
         """Add an answer, or why there is none."""
+        if seen.answer is not None or not seen.applies:
+            self.open.discard(seen.id)
         if seen.answer is None:
             self.unanswered[seen.id] = " ".join(seen.error.split())
         else:
@@ -102,7 +105,7 @@ def meet(url: str, group: str | None, upload: Upload | None) -> tuple[Lab, Findi
             f"{url} cannot be asked about {group}: these questions need --post and --body, "
             "or a server of the contract"
         )
-    return lab, Findings(server), inquiries
+    return lab, Findings(server, {one.id for one in inquiries}), inquiries
 
 
 def ask_all(lab: Lab, inquiries: Sequence[Inquiry], found: Findings) -> None:

@@ -51,11 +51,10 @@ def _replace(path: Path, pattern: str, replacement: str) -> None:
 
 
 def _name_package(path: Path, name: str) -> None:
-    package = json.loads(path.read_text())
-    named = {"name": name} | package | {"name": name}
+    package = json.loads(path.read_text()) | {"name": name}
     if "packages" in package:  # a lock file, which lists the package itself too
-        named["packages"][""] = {"name": name} | package["packages"][""] | {"name": name}
-    path.write_text(json.dumps(named, indent=2, ensure_ascii=False) + "\n")
+        package["packages"][""]["name"] = name
+    path.write_text(json.dumps(package, indent=2, ensure_ascii=False) + "\n")
 
 
 def _node_dependencies(folder: Path) -> set[str]:

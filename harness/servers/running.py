@@ -18,7 +18,7 @@ from harness.system.ports import answers, http_url, require_free
 from harness.system.processes import ending, spawn, stop, wait_until
 from harness.system.scratch import scratch
 
-START = 180.0  # Seconds that a server may take to start
+_START = 180.0  # Seconds that a server may take to start
 _SILENT = 5.0  # Seconds of these that pass without a word
 
 
@@ -43,7 +43,6 @@ def running(
     settings: Mapping[str, str],
     *,
     output: IO[str] | None = None,
-    start: float = START,
     tell: Callable[[str], None] = say,
 ) -> Iterator[Running]:
     """Build and start a server and wait until it answers /index; stop it at the end of the block.
@@ -62,16 +61,16 @@ def running(
             def settled() -> bool:
                 return process.poll() is not None or answers(host, port)
 
-            in_time = wait_until(settled, timeout=min(_SILENT, start))
+            in_time = wait_until(settled, timeout=_SILENT)
             if not in_time:
-                tell(f"waiting for {target.name} to answer /index; {start:.0f} s at most")
-                in_time = wait_until(settled, timeout=start - _SILENT)
+                tell(f"waiting for {target.name} to answer /index; {_START:.0f} s at most")
+                in_time = wait_until(settled, timeout=_START - _SILENT)
             if process.poll() is not None:
                 status = ending(process.returncode)
                 raise TaskError(f"{target.name} ended during startup: {status}{_tail(output)}")
             if not in_time:
                 raise TaskError(
-                    f"{target.name} did not answer /index on port {port} within {start:.0f} s: "
+                    f"{target.name} did not answer /index on port {port} within {_START:.0f} s: "
                     f"does it listen on the port of the setting PORT?{_tail(output)}"
                 )
             yield Running(process, host, port, env)

@@ -48,7 +48,7 @@ def require_free(host: str, port: int) -> None:
     for attempt in range(_ATTEMPTS, 0, -1):
         try:
             return _try_to_bind(host, port)
-        except socket.gaierror as error:
+        except (socket.gaierror, UnicodeError) as error:  # the latter from IDNA
             raise UsageError(f"HOST: {host} is no address of this machine") from error
         except OSError as error:
             if attempt == 1:

@@ -25,9 +25,9 @@ AWAY = (
     asyncpg.TooManyConnectionsError,
 )
 
-COLUMNS = "f.number, s.extension, s.context, s.state_interface"
-AGENTS = f"""
-    SELECT {COLUMNS}, 'offline' AS status, '-1' AS extension_status, '0' AS paused
+AGENTS = """
+    SELECT f.number, s.extension, s.context, s.state_interface,
+           'offline' AS status, '-1' AS extension_status, '0' AS paused
       FROM agentfeatures f LEFT JOIN agent_login_status s ON s.agent_id = f.id
      ORDER BY f.number
 """

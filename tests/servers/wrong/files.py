@@ -89,7 +89,7 @@ class Files:
         if answer == "served":
             name = unquote(raw).partition("\0")[0]
             return whole({"Content-Type": BYTES}, (self.folder / name).read_bytes())
-        return plain(STATUSES.get(answer) or int(answer), Location="/index")
+        return plain(STATUSES[answer], Location="/index")
 
     # From a folder
 
@@ -191,9 +191,7 @@ class Files:
 
     def wants_range(self, request: Request, headers: dict[str, str]) -> bool:
         validator = request.header("if-range")
-        if validator is None:
-            return True
-        if validator in headers.values():
+        if validator is None or validator in headers.values():
             return True
         other = "if-range-other-etag" if '"' in validator else "if-range-other-date"
         return is_switched("206", other)

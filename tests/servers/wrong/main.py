@@ -46,7 +46,7 @@ SETTINGS: dict[str, Callable[[str], bool]] = {
 
 def read_settings() -> dict[str, str]:
     values = {name: os.environ.get(name, "") for name in SETTINGS}
-    bad = [name for name, is_good in SETTINGS.items() if not is_good(values[name])]
+    bad = {name: values[name] for name, is_good in SETTINGS.items() if not is_good(values[name])}
     if bad and fault("bad-setting-accepted"):
         time.sleep(60)
     if bad:
@@ -54,8 +54,10 @@ def read_settings() -> dict[str, str]:
     return values
 
 
-def refuse(bad: list[str]) -> None:
+def refuse(bad: dict[str, str]) -> None:
     named = "a setting is bad" if fault("bad-setting-unnamed") else f"bad: {', '.join(bad)}"
+    if fault("password-logged"):
+        named = f"bad: {bad}"
     print(named, file=sys.stderr)
     sys.exit(0 if fault("bad-setting-status-0") else 2)
 

@@ -336,7 +336,7 @@ class Connection:
             self.forbids("no-host")
         elif hosts == 0 and request.version == (1, 0):
             self.allows("http-1-0-without-host")
-        if any(re.search(r"[ @]|^$", host) for host in request.values("host")[:1]):
+        if any(re.search(r"[ @]", host) for host in request.values("host")[:1]):
             self.forbids("invalid-host")
         if self.kept_1_0(request) == "refused":
             raise Refused(505)

@@ -26,7 +26,7 @@ class Worker:
             assert task is not None
             connections.add(task)
             task.add_done_callback(connections.discard)
-            await self.connection(reader, writer, stopping)
+            await Connection(reader, writer, self.handle, stopping).run()
 
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self.terminated.set)
@@ -42,20 +42,6 @@ class Worker:
             await asyncio.wait(connections, timeout=10)
         if fault("stops-after-mongodb"):
             await self.server.databases.database.client.close()
-
-    async def connection(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stopping: asyncio.Event
-    ) -> None:
-        if switched("stopping-idle-connection") == "closes after each response":
-            stopping = asyncio.Event()  # this connection's own
-
-        async def handle(request: Request) -> Response:
-            response = await self.handle(request)
-            if switched("stopping-idle-connection") == "closes after each response":
-                stopping.set()
-            return response
-
-        await Connection(reader, writer, handle, stopping).run()
 
     async def handle(self, request: Request) -> Response:
         await self.held_up(request)
