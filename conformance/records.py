@@ -47,7 +47,10 @@ def read(server: Server) -> dict[str, Record]:
         content = json.loads(path.read_text(encoding="utf-8"))
         return {name: Record(**record) for name, record in content.items()}
     except (ValueError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path} is not a record of behaviours: {error}") from error
+        raise UsageError(
+            f"{path} is not a record of behaviours ({error}): restore it, or delete it and run "
+            f"`./just conform {server.name} --record`"
+        ) from error
 
 
 def find(target: Target) -> Record | None:

@@ -197,9 +197,11 @@ class Table:
         middle, deviation, freedom = self._differences
         apart = np.abs(middle) / np.maximum(deviation, ROUNDING)
         differ = stdtr(freedom, -apart) < self._error / 2  # not where a chance is NaN
-        known = [name not in bounds for name in self._at]
-        differ &= np.array(known)
-        return letters(names, lambda one, other: bool(differ[self._at[one], self._at[other]]))
+
+        def is_better(one: str, other: str) -> bool:
+            return other not in bounds and bool(differ[self._at[one], self._at[other]])
+
+        return letters(names, is_better)
 
     @cached_property
     def _differences(self) -> tuple[_Array, _Array, _Array]:

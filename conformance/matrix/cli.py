@@ -89,7 +89,7 @@ def main(
             else:
                 seen.show(result)
         if fail_on and seen.open:
-            say(f"--fail-on: {listed(sorted(seen.open))} got no listed answer")
+            say(f"no answer to {listed(sorted(seen.open))}: is the server still running?")
         if fail_on and (seen.counts()[fail_on] or seen.open):
             sys.exit(1)
         return
