@@ -118,7 +118,7 @@ lock := "--quiet --universal --upgrade --generate-hashes --no-header --no-annota
 
 # Scripts in .venv contain its path: it is created again after the clone has moved.
 _environment:
-    @pwd | cat - requirements/project.txt | cmp -s - .venv/.installed-from || exec {{ mortal }} just _install
+    @[ -x .venv/bin/python ] && pwd | cat - requirements/project.txt | cmp -s - .venv/.installed-from || exec {{ mortal }} just _install
 
 _install:
     @[ -w . ] || { echo "error: cannot write to $(pwd): clone to a folder that this user can write to" >&2; exit 2; }

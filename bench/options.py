@@ -56,6 +56,10 @@ def workload_of(name: str, changes: Changes, cases: tuple[str, ...], *, quick: b
     workload = load_workload(name)
     if quick:
         workload = workload.changed(workload.quick)
+    if changes.images and not workload.images:
+        raise UsageError(f"--images: {name} has paths, no generated images: leave it out")
+    if changes.calls and workload.load.model != "connection rate":
+        raise UsageError(f"--calls: {name} opens no connections at a rate: leave it out")
     workload = workload.changed(changes)
     if cases:
         workload = workload.model_copy(

@@ -20,7 +20,8 @@ from scipy.special import stdtr
 
 from bench.analysis.blocks import Table
 from bench.analysis.estimates import ERROR
-from bench.analysis.figures import FIGURES, measured_by_table, values_by_server
+from bench.analysis.figures import FIGURES, values_by_server
+from bench.analysis.standings import measured_by_table
 from harness.paths import ROOT
 from upkeep.reference import published
 

@@ -320,6 +320,8 @@ def test_a_bench_of_two_servers_is_interrupted_and_resumed(tmp_path: Path, brows
         (("text", "--repeats", "0", "tornado"), "--repeats"),
         (("text", "--case", "WORKERS", "tornado"), "'WORKERS' is not a case ('1 worker'), nor"),
         (("text", "--case", "WORKERS=x", "tornado"), "--case: settings.WORKERS"),
+        (("text", "--images", "5", "tornado"), "--images: text has paths, no generated images"),
+        (("text", "--calls", "5", "tornado"), "--calls: text opens no connections at a rate"),
         (("--cpus", "load=x", "text", "tornado"), "--cpus: 'x' is not a list of cores"),
         (("--resume", "last", "--levels", "3"), "a run is resumed with its own numbers"),
         (("--resume", "nothing"), "there is no result 'nothing'"),

@@ -72,6 +72,18 @@ def test_a_moved_folder_is_built_again(tmp_path: Path) -> None:
     assert not (new / "made" / "script").exists()
 
 
+def test_an_environment_whose_python_has_gone_is_built_again(tmp_path: Path) -> None:
+    """As after an upgrade of the system's."""
+    environment = ["sh", "-c", "mkdir -p made/bin && ln -sf $PWD/input made/bin/python"]
+    build(server(tmp_path, environment, COUNT))
+    python = tmp_path / "made" / "bin" / "python"
+    python.unlink()
+    python.symlink_to(tmp_path / "gone")
+    build(server(tmp_path, environment, COUNT))
+    assert (tmp_path / "count").read_text() == "built\n" * 2
+    assert python.exists()
+
+
 def test_a_build_holds_its_lock_until_all_its_processes_have_ended(tmp_path: Path) -> None:
     lock = RUN / "locks" / f"build-{tmp_path.name}"
     outlives = "exec >/dev/null 2>&1; for i in $(seq 600); do [ -e over ] && exit; sleep 0.1; done"

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import psutil
 import pytest
 
-from bench.analysis.figures import rows_of
+from bench.analysis.standings import rows_of
 from bench.analysis.warning_words import _WORDS, doubts, text_of
 from bench.generators.interface import LoadResult
 from bench.measuring.gates import warnings

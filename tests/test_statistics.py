@@ -12,15 +12,8 @@ from scipy.stats import t
 from bench.analysis.blocks import Table
 from bench.analysis.compact_letters import letters
 from bench.analysis.estimates import ERROR, between_runs
-from bench.analysis.figures import (
-    _PLAIN,
-    FIGURES,
-    key_of,
-    measured_by_table,
-    rows_of,
-    table_of,
-    values_by_server,
-)
+from bench.analysis.figures import FIGURES, PLAIN, values_by_server
+from bench.analysis.standings import key_of, measured_by_table, rows_of, table_of
 from bench.records.result import Run
 from bench.records.warning import Warning, WarningKind
 from bench.workloads.workload import load_workload, workload_names
@@ -149,7 +142,7 @@ def test_the_rows_of_a_run_share_its_error() -> None:
     ((logs, _),) = simulated("rate", 4, REPEATS, runs=1)
     run = a_run(cases=("1 worker",), repeats=REPEATS)
     set_rates(run, np.exp(logs) * np.array([1000.0, 1400.0, 1410.0, 2000.0])[:, None])
-    others = FIGURES.keys() - _PLAIN - {"rate"}
+    others = FIGURES.keys() - PLAIN - {"rate"}
     for level in (10, 200):
         measured = measured_by_table(run)["1 worker", level]
         rate = Table(values_by_server(measured, FIGURES["rate"]), ERROR / 2 / 2)

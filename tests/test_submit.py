@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.analysis.figures import rows_of
+from bench.analysis.standings import rows_of
 from bench.records import store
 from bench.records.histogram import merged
 from bench.records.result import Run

@@ -87,6 +87,8 @@ def test_parts_add_up(tmp_path: Path) -> None:
     assert len({part.seed for part in parts}) == 3
     (alone,) = divided(load_spec(tmp_path, 1, "/", model="closed", level=1.0), 3)
     assert alone.level == 1
+    few = load_spec(tmp_path, 1, "/", model="closed", level=5.0, requests=2, duration=None)
+    assert [part.load.requests for part in divided(few, 3)] == [1, 1]
 
 
 def test_a_lost_machine_ends_the_run(

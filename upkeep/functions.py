@@ -6,7 +6,7 @@
 """
 
 from bench.analysis.caveats import spoiling
-from bench.analysis.figures import Row
+from bench.analysis.standings import Row
 from bench.analysis.words import figure_text, interval_text, number
 from bench.report.wording import title_of
 from harness.errors import UsageError

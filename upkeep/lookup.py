@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from bench.analysis.estimates import ERROR, Difference, Estimate, between_runs
-from bench.analysis.figures import FIGURES, Figure, Row, key_of, table_of
+from bench.analysis.figures import FIGURES, Figure
+from bench.analysis.standings import Row, key_of, table_of
 from bench.analysis.words import ratio_text
 from harness.errors import UsageError
 from upkeep.reference import published, published_rows

@@ -5,7 +5,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from bench.analysis.figures import Row, measured_by_table, rows_of
+from bench.analysis.standings import Row, measured_by_table, rows_of
 from bench.records.histogram import merged
 from bench.records.result import Machine, Run
 from bench.records.store import RESULTS, read

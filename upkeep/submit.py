@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.analysis.figures import measured_by_table
+from bench.analysis.standings import measured_by_table
 from bench.analysis.warning_words import text_of
 from bench.analysis.words import listed
 from bench.records.result import Run

@@ -14,7 +14,8 @@ from rich.text import Text
 
 from bench.analysis.blocks import Repeats, block_effects
 from bench.analysis.estimates import ERROR, Estimate, Ratio, between_runs, bounded, mean_of
-from bench.analysis.figures import FIGURES, measured_by_table, most_of, values_by_server
+from bench.analysis.figures import FIGURES, most_of, values_by_server
+from bench.analysis.standings import measured_by_table
 from bench.analysis.summary import column, shown
 from bench.analysis.words import at_level, interval_text, listed, ratio_text
 from bench.records.result import Run

@@ -7,7 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bench.analysis.caveats import caveats
-from bench.analysis.figures import FIGURES, Row, ranking, rows_of
+from bench.analysis.figures import FIGURES, ranking
+from bench.analysis.standings import Row, rows_of
 from bench.analysis.words import at_level, figure_text, interval_text, kinds_words, ratio_text
 from bench.records.result import Run
 from bench.records.warning import Severity

@@ -110,7 +110,7 @@ def own_address(peer: str) -> str:
 
 
 def divided(spec: LoadSpec, count: int) -> list[LoadSpec]:
-    """The parts of a load for so many machines; fewer if there is not a connection for each."""
+    """The parts of a load for so many machines; fewer if connections or requests are fewer."""
 
     def shares(whole: float) -> list[float]:
         if spec.load.model == "constant rate":
@@ -121,7 +121,7 @@ def divided(spec: LoadSpec, count: int) -> list[LoadSpec]:
     return [
         replace(spec.but(level=level, requests=int(own) or None), seed=spec.seed * count + at)
         for at, (level, own) in enumerate(zip(levels, requests, strict=True))
-        if level
+        if level and (own or not spec.load.requests)
     ]
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bench.analysis.figures import FIGURES, Row, ranking
+from bench.analysis.figures import FIGURES, ranking
+from bench.analysis.standings import Row
 from bench.records.result import Run
 from bench.report.values import Values
 from bench.report.wording import TIMES, times_name, title_of

@@ -11,7 +11,8 @@ from typing import Literal
 from bench.analysis import words
 from bench.analysis.caveats import caveats
 from bench.analysis.estimates import Kind
-from bench.analysis.figures import Figure, Row, ranking, rows_of
+from bench.analysis.figures import Figure, ranking
+from bench.analysis.standings import Row, rows_of
 from bench.records.measurement import Measurement
 from bench.records.result import Run
 from bench.report.charts import Chart, charts_of

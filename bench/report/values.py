@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
-from bench.analysis.figures import FIGURES, Figure, Row
+from bench.analysis.figures import FIGURES, Figure
+from bench.analysis.standings import Row
 from bench.analysis.words import figure_text, interval_text
 from bench.records.histogram import merged
 from bench.records.measurement import Measurement

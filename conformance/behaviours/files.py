@@ -189,8 +189,8 @@ def cache_control(lab: Lab) -> str:
 @asks("nosniff", "files")
 def nosniff(lab: Lab) -> str:
     """Of a page."""
-    value = lab.ask("/files/page.html").header("X-Content-Type-Options")
-    return "sent" if value == "nosniff" else "not sent"
+    value = lab.ask("/files/page.html").header("X-Content-Type-Options") or ""
+    return "sent" if value.lower() == "nosniff" else "not sent"
 
 
 # Names

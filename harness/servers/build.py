@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from harness.console import say
 from harness.errors import TaskError, UsageError
@@ -33,10 +34,11 @@ def build(server: Server) -> None:
         wanted, place = _digest(server, recipe), str(server.folder.resolve())
         if stamp.is_file():
             digest, _, built_at = stamp.read_text().partition("\n")
-            if (digest, built_at) == (wanted, place):
+            is_sound = built_at == place and _has_python(output)
+            if is_sound and digest == wanted:
                 return
             stamp.unlink()
-            if built_at != place:
+            if not is_sound:
                 shutil.rmtree(output)
         say(f"building {server.name}")
         for command in recipe.run:
@@ -48,6 +50,12 @@ def build(server: Server) -> None:
                 f"{recipe.output}"
             )
         write_whole(stamp, f"{wanted}\n{place}")
+
+
+def _has_python(output: Path) -> bool:
+    """Whether the Python that a virtual environment refers to is there, if it is one."""
+    python = output / "bin" / "python"
+    return python.exists() or not python.is_symlink()
 
 
 def toolchain(need: str | Tool) -> Toolchain:
