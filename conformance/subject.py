@@ -276,6 +276,7 @@ def make_files(folder: Path) -> None:
     more = {
         ".hidden.txt": b"a dotfile",
         "folder.txt/inside.txt": b"in a folder within",
+        "page": b"<!DOCTYPE html><title>A page</title><script></script>",
         "changing.txt": b"old",
         "overwritten.txt": b"old",
     }

@@ -94,7 +94,7 @@ def test_table_json_page_and_status(stock: str, tmp_path: Path) -> None:
     assert table.returncode == 0, table.stderr
     ratings = re.findall("(?m)^(risky|slow|plain|good) ", table.stdout)
     assert ratings == sorted(ratings, key=["risky", "slow", "plain", "good"].index)
-    assert ratings.count("risky") > 3
+    assert ratings.count("risky") > 1
     words = " ".join(table.stdout.split())
     assert re.search(r"two-hosts served, then closed A proxy [^(]*\(RFC 9112, section 3.2\)", words)
 

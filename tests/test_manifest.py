@@ -56,7 +56,7 @@ def write(root: Path, text: str, name: str = "python/example") -> Path:
         ('language = "python"', 'language = "C++"', "language"),
         ('model = "threads"', 'model = "magic"', "deployment.0.model"),
         ('run = ["server", "--port", "{port}"]', "run = []", "deployment.0.run"),
-        ("{port}", "{prot}", "deployment.0: run: {prot} is none of {host}, {port}, {workers}"),
+        ("{port}", "{prot}", "deployment.0: run: {prot} is none of {host}, {port}, {address}"),
         ("{port}", "{config}", "{config} is none of"),
         ("{port}", "{port", "deployment.0"),
         ('name = "second"', 'name = "Second one"', "words joined by -"),

@@ -60,8 +60,8 @@ def test_a_copy_has_no_deployment_of_published_benchmarks_alone(tmp_path: Path) 
     assert {path.name for path in source_files(flask.folder)} - files(tmp_path) >= {"uwsgi.ini"}
     assert records.read(copy).keys() == {"gunicorn", "gunicorn-gevent"}
     text = (tmp_path / "README.md").read_text()
-    assert not re.search("only here|`uwsgi`|`ipv6`", text)
-    assert "`responses-to-broken-body`" in text
+    assert not re.search("only here|`uwsgi`", text)
+    assert "`chunk-size-with-sign`" in text
 
 
 def test_lines_are_those_of_a_copy() -> None:

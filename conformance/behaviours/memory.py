@@ -6,13 +6,12 @@ import re
 import select
 import socket
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
 from conformance import stored
 from conformance.behaviours.lab import Lab, asks
-from conformance.http import FAILED, Request
+from conformance.http import Request
 from conformance.subject import BIG, Controlled, fresh_name
 
 _MB = 1 << 20
@@ -25,10 +24,6 @@ _CLASSES = {"under 100 MB": 100, "under 800 MB": 800, "more": math.inf}
 _PART = 60
 # Seconds without reading after which the file counts as left
 _LEFT = 4.0
-
-_UPLOADS = 4
-# Between what servers take that read on and drop what they read, and the four bodies of 100 MB
-_KEPT = 250
 
 _WARM_UP = 20  # requests, after which a server has its idle size
 _HEAD = 4096  # more bytes than a response's head has
@@ -72,24 +67,6 @@ def gridfs_client_leaves(lab: Lab) -> str:
                 read, since = now, time.monotonic()
             time.sleep(_LOOK)
     return "stops" if read < _PART else "reads on"
-
-
-@asks("body-memory-four", "notes", lane="alone")
-def body_memory(lab: Lab) -> str:
-    """Four clients of a new server, which may refuse a body before it has come."""
-    request = Request("/notes", "POST", (("Content-Type", "application/json"),), b"a" * BIG)
-    data = request.encode("x")
-
-    def upload(server: Controlled) -> None:
-        with contextlib.suppress(*FAILED), server.connect() as connection:
-            connection.offer(data)
-            connection.receive(request)
-
-    with lab.controlled.another() as server, ThreadPoolExecutor(_UPLOADS) as pool:
-        meter = _Meter(server, "/index")
-        list(pool.map(upload, [server] * _UPLOADS))
-        meter.look()
-    return f"under {_KEPT} MB" if meter.most < _KEPT * _MB else "more"
 
 
 class _Meter:

@@ -12,7 +12,6 @@ from threading import Lock
 from conformance.behaviours.lab import CLOSES, INDEX, Lab, asks
 from conformance.http import FAILED, Connection, Request
 from conformance.instance import Instance, launched, serving
-from harness.system.ports import answers
 from harness.system.processes import wait_until
 
 _LONG = 4.0  # seconds that a request takes: less than the usual grace of 5 s
@@ -122,12 +121,3 @@ def _port_in_use(lab: Lab) -> str:
     if server.process.returncode == 0:
         return "ends with 0"
     return "a trace" if re.search(r"^\s*Traceback|^\s+(at|from) ", log, re.MULTILINE) else "a line"
-
-
-@asks("ipv6", lane="process")
-def _ipv6(lab: Lab) -> str:
-    with launched(lab.controlled, HOST="::1") as server:
-        wait_until(lambda: server.has_ended or answers("::1", server.port), timeout=SETTLED)
-        if server.has_ended:
-            return "ends"
-        return "served" if answers("::1", server.port) else "not served"

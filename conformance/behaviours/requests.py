@@ -8,13 +8,14 @@ connections on which they reject one; it is deleted, and not sent to a server th
 
 import time
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 
 from conformance import stored
 from conformance.behaviours.lab import STATUS, Lab, asks, worst
-from conformance.behaviours.page import CONTRACT, Inapplicable
-from conformance.hostile import AMBIGUOUS, BROKEN, SENTINEL, ambiguous
-from conformance.http import Connection, statuses
+from conformance.behaviours.page import CONTRACT, Inapplicable, Upload
+from conformance.hostile import AMBIGUOUS, AMBIGUOUS_HEADS, BROKEN, SENTINEL, ambiguous
+from conformance.http import Connection, Request, statuses
 from conformance.subject import Controlled
 
 _TITLE = "of an ambiguous request"
@@ -24,13 +25,14 @@ _NOTE = f'{{"title":"{_TITLE}","text":""}}'.encode()
 # then to close the connection
 _PAUSE, _CLOSING = 1.0, 0.15
 # Statuses with which an application refuses a POST before it reads the body
-_NO_ENDPOINT = {b"403", b"404", b"405", b"415"}
+_NO_ENDPOINT = {b"403", b"404", b"405", b"411", b"415"}
 
 # Names of fates that mean something else for a question; for others, a response that was the
 # connection's last, so that nothing could follow it, is harmless
 _NAMES = {
     # By chunks, what follows them is right to be served, but not on this connection
     "length-and-chunked": {"smuggled": "connection kept"},
+    "coding-twice": {"smuggled": "read as one"},
     "forbidden-trailer": {"smuggled": "ignored", "harmless": "taken", "last": "closed"},
 }
 
@@ -42,21 +44,49 @@ def _pause(connection: Connection) -> None:
 
 
 def _fates(id: str, lab: Lab) -> Iterator[str]:
-    page, upload = lab.page, lab.page.upload
-    assert upload is not None
-    reads = page is not CONTRACT or "notes" in lab.server.parts
-    sentinel = SENTINEL if page.tells else b""
-    for data in ambiguous(
+    page, upload = lab.page, _upload(lab)
+    made = partial(
+        ambiguous,
         id,
-        upload.path if reads else page.path,
         hidden=page.hidden_path,
-        content=_NOTE if isinstance(lab.server, Controlled) else upload.content,
+        content=upload.content,
         media_type=upload.media_type,
         host=page.host,
-    ):
+    )
+    requests = made(upload.path)
+    if id in AMBIGUOUS_HEADS:
+        requests += made(page.path, method="GET")
+    sentinel = SENTINEL if page.tells else b""
+    for data in requests:
         head, _, body = data.partition(b"\r\n\r\n")
         for segments in ([data + sentinel], [head + b"\r\n\r\n", body + sentinel]):
-            yield _fate(segments, lab)
+            fate = _fate(segments, lab)
+            if id not in AMBIGUOUS_HEADS and fate in ("refused", "not exercised"):
+                fate = "refused" if _reads_chunks(lab) else "not exercised"
+            yield fate
+
+
+def _upload(lab: Lab) -> Upload:
+    """What to send, and where: only a server that we started gets a note that it stores."""
+    upload = lab.page.upload
+    assert upload is not None
+    content = _NOTE if isinstance(lab.server, Controlled) else upload.content
+    reads = lab.page is not CONTRACT or "notes" in lab.server.parts
+    return replace(upload, path=upload.path if reads else lab.page.path, content=content)
+
+
+@cache
+def _reads_chunks(lab: Lab) -> bool:
+    """Whether a valid chunked request succeeds, or the one after it is answered."""
+    upload = _upload(lab)
+    headers = [("Transfer-Encoding", "chunked")]
+    headers += [("Content-Type", upload.media_type)] if upload.media_type else []
+    request = Request(upload.path, "POST", tuple(headers), upload.content)
+    with lab.connect() as connection:
+        connection.offer(request.encode(lab.page.host) + SENTINEL)
+        raw, _ = connection.read_until(lambda raw: len(statuses(bytes(raw))) > 1)
+    first, *then = statuses(raw) or [b"400"]
+    return first < b"400" or bool(then)
 
 
 def _fate(segments: list[bytes], lab: Lab) -> str:
@@ -83,7 +113,7 @@ def _fate(segments: list[bytes], lab: Lab) -> str:
         return "harmless" if goes_on else "not exercised"
     # A handler may answer before its server has read, and refused, the body.
     if max([first, *then]) >= b"400" and not goes_on:
-        return "refused"
+        return "refused" if ended else "waits"
     return "last" if ended and not goes_on else "harmless"
 
 
@@ -131,17 +161,17 @@ def _refusal(data: bytes, lab: Lab) -> str:
             if lab.page.body is None:
                 raise Inapplicable("the page varies, and has no status line here to tell it by")
             if lab.page.body not in raw:
-                return "refused"
+                return "closed"  # a client cannot read it
             if b" HTTP/" not in data:
                 return "served as HTTP/0.9"
             return "served, then closed" if ended else "served"  # a client cannot read the line
         if status[1] == b"500":
             return "failed"
-        if status[1][:1] in (b"4", b"5"):
-            return "refused"
+        if status[1][:1] in (b"3", b"4", b"5"):
+            return "redirected" if status[1][:1] == b"3" else "refused"
         connection.offer(SENTINEL)
-        _, ended = connection.read_until(lambda rest: len(statuses(raw + rest)) > 1)
-        return "served, then closed" if ended else "served"
+        rest, _ = connection.read_until(lambda rest: len(statuses(raw + rest)) > 1)
+        return "served" if len(statuses(raw + rest)) > 1 else "served, then closed"
 
 
 def _ask_refusal(id: str, lab: Lab) -> str:

@@ -161,7 +161,7 @@ _QUERIES = {
     "underscore": "ms=1_0",
     "semicolon": "x=1;ms=5",
     "bad-escape-elsewhere": "x=%zz&ms=5",
-    "brackets": "ms[]=5",
+    "brackets": "ms%5B%5D=5",
     "long-query": f"ms=5&x={_LONG}",
 }
 

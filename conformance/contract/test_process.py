@@ -1,6 +1,7 @@
 """The life cycle of a process: settings, workers, signals."""
 
 import signal
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, is_alive
 from harness.servers.catalog import Server
 from harness.servers.settings import SETTINGS
-from harness.system.ports import accepts
+from harness.system.ports import accepts, answers
 from harness.system.processes import stop, wait_until
 
 pytestmark = control
@@ -149,6 +150,18 @@ def _require_replaced(server: Controlled, supervised: bool) -> None:
 def _workers(server: Controlled) -> list[psutil.Process]:
     """The serving processes: those without children."""
     return [process for process in server.processes() if not process.children()]
+
+
+@catches("ipv6-refused")
+def test_ipv6(controlled: Controlled) -> None:
+    """``HOST`` may be an IPv6 address, on a machine that has them."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return
+    with launched(controlled, HOST="::1") as server:
+        wait_until(lambda: server.has_ended or answers("::1", server.port), timeout=_REFUSAL)
+        assert answers("::1", server.port), f"no answer on ::1: {server.written()[-300:]}"
 
 
 @catches("closes-always")

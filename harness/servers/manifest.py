@@ -23,7 +23,7 @@ from harness.errors import UsageError, describe
 from spec.behaviours import questions
 
 WORD = r"[a-z0-9]+(-[a-z0-9]+)*"
-PLACEHOLDERS = ("host", "port", "workers", "threads", "config")
+PLACEHOLDERS = ("host", "port", "address", "workers", "threads", "config")
 
 
 def _require_word(text: str) -> str:

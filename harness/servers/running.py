@@ -14,7 +14,7 @@ from harness.servers.build import build
 from harness.servers.catalog import Target
 from harness.servers.manifest import PLACEHOLDERS
 from harness.servers.settings import environment, parse_port
-from harness.system.ports import answers, http_url, require_free
+from harness.system.ports import answers, http_url, in_brackets, require_free
 from harness.system.processes import ending, spawn, stop, wait_until
 from harness.system.scratch import scratch
 
@@ -92,6 +92,7 @@ def launch(
 def _command(target: Target, env: Mapping[str, str]) -> list[str]:
     deployment, folder = target.deployment, target.server.folder
     values = {name: env.get(name.upper(), "") for name in PLACEHOLDERS}
+    values["address"] = f"{in_brackets(values['host'])}:{values['port']}"
     if deployment.config:
         config = Path(env["SCRATCH"]) / Path(deployment.config).name
         try:
@@ -107,7 +108,7 @@ def _command(target: Target, env: Mapping[str, str]) -> list[str]:
 
 def _plain(name: str, env: Mapping[str, str]) -> str:
     """A setting for a configuration file; refuses values that need quoting there."""
-    value = env[name]
+    value = in_brackets(env[name]) if name == "HOST" else env[name]
     if re.search(r"[\s'\"\\;{}$#]", value):
         raise UsageError(
             f"{name}={value} cannot be written to a configuration file: "

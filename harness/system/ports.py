@@ -78,8 +78,12 @@ def _try_to_bind(host: str, port: int) -> None:
 
 def http_url(host: str, port: int) -> str:
     """The URL of a server, without a trailing slash."""
-    name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}"
+    return f"http://{in_brackets(host)}:{port}"
+
+
+def in_brackets(host: str) -> str:
+    """A host as it stands before a port: an IPv6 address in brackets (RFC 3986, section 3.2.2)."""
+    return f"[{host}]" if ":" in host else host
 
 
 def accepts(host: str, port: int) -> bool:

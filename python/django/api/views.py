@@ -59,6 +59,8 @@ def mongo(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def create_note(request: HttpRequest) -> HttpResponse:
+    if request.content_type != "application/json":
+        return problem(request, status=415)
     note = Note.model_validate_json(request.body)
     document = {"_id": ObjectId(), **note.model_dump()}
     mongodb.notes.insert_one(document)

@@ -30,7 +30,7 @@ class Server(NamedTuple):
     def send(self, method: str, target: str, body: str | list[bytes] = "") -> tuple[int, bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         try:
-            connection.request(method, target, body)
+            connection.request(method, target, body, {"Content-Type": "application/json"})
             response = connection.getresponse()
             return response.status, response.read()
         finally:

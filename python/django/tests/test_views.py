@@ -85,7 +85,6 @@ def test_unknown_note(client: Client, note_id: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "{",
         "[]",
         '{"title":"a"}',
@@ -102,6 +101,11 @@ def test_refused_note(client: Client, text: str) -> None:
     notes = mongodb.notes.count_documents({})
     assert_problem(post(client, text), 400, "Bad Request")
     assert mongodb.notes.count_documents({}) == notes
+
+
+def test_note_as_text(client: Client) -> None:
+    response = client.post("/notes", '{"title":"a","text":""}', content_type="text/plain")
+    assert_problem(response, 415, "Unsupported Media Type")
 
 
 def test_too_large_note(client: Client) -> None:

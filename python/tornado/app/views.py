@@ -57,6 +57,9 @@ class MongoHandler(BaseHandler):
 
 class NotesHandler(BaseHandler):
     async def post(self) -> None:
+        media_type = self.request.headers.get("Content-Type", "").partition(";")[0]
+        if media_type.strip().lower() != "application/json":
+            raise tornado.web.HTTPError(415)
         note = Note.model_validate_json(self.request.body)
         document = {"_id": ObjectId()} | note.model_dump()
         await self.settings["mongodb"].notes.insert_one(document)

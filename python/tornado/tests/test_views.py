@@ -23,6 +23,8 @@ from app.main import make_app
 from app.problems import BaseHandler
 from app.settings import settings
 
+JSON = {"Content-Type": "application/json; charset=utf-8"}
+
 
 class FaultyHandler(BaseHandler):
     """Errors as a developer writes them, and as Tornado itself sends them."""
@@ -149,15 +151,15 @@ class ViewsTest(ServerTest):
 
 
 class NotesTest(ServerTest):
-    def post(self, body: str) -> HTTPResponse:
-        return self.fetch("/notes", method="POST", body=body)
+    def post(self, body: str, headers: dict[str, str] = JSON) -> HTTPResponse:
+        return self.fetch("/notes", method="POST", body=body, headers=headers)
 
     def test_note(self) -> None:
         async def body(write: Any) -> None:  # chunked
             await write(b'{"title":"\\ud83d\\ude00')
             await write('é","text":""}'.encode())
 
-        response = self.fetch("/notes", method="POST", body_producer=body)
+        response = self.fetch("/notes", method="POST", body_producer=body, headers=JSON)
         assert response.code == 201
         note_id = response.headers["Location"].removeprefix("/notes/")
         assert self.database.notes.find_one_and_delete({"_id": ObjectId(note_id)}) == {
@@ -195,6 +197,8 @@ class NotesTest(ServerTest):
             "[" * 100_000,
         ):
             self.assert_problem(self.post(body), 400, "Bad Request")
+        as_text = self.post('{"title":"a","text":""}', {"Content-Type": "text/plain"})
+        self.assert_problem(as_text, 415, "Unsupported Media Type")
         assert self.database.notes.count_documents({}) == notes
 
 

@@ -12,7 +12,14 @@ from twisted.internet.defer import CancelledError, Deferred, FirstError, gatherR
 from twisted.web import client, static
 from twisted.web.http_headers import Headers
 from twisted.web.server import Request
-from werkzeug.exceptions import BadGateway, GatewayTimeout, NotFound, RequestEntityTooLarge
+from werkzeug.exceptions import (
+    BadGateway,
+    GatewayTimeout,
+    NotFound,
+    RequestEntityTooLarge,
+    UnsupportedMediaType,
+)
+from werkzeug.http import parse_options_header
 from zope.interface import implementer
 
 from app.databases import AGENTS, as_deferred, fetch, mongodb, postgresql
@@ -83,6 +90,8 @@ async def mongo(request: Request) -> bytes:
 
 @app.route("/notes", methods=["POST"])
 async def create_note(request: Any) -> bytes:
+    if parse_options_header(request.getHeader("Content-Type"))[0] != "application/json":
+        raise UnsupportedMediaType
     body = request.content.read(2**20 + 1)
     if len(body) > 2**20:
         raise RequestEntityTooLarge

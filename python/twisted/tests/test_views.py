@@ -17,6 +17,7 @@ from twisted.internet.endpoints import serverFromString
 from twisted.logger import LogLevel, capturedLogs, formatEvent
 from twisted.trial.unittest import TestCase
 from twisted.web.client import HTTPConnectionPool
+from twisted.web.http_headers import Headers
 from twisted.web.resource import IResource
 from twisted.web.server import Site
 
@@ -76,8 +77,11 @@ class ViewsTest(TestCase):
     async def get(self, target: str, **options: Any) -> Any:
         return await treq.get(self.url + target, persistent=False, **options)
 
-    async def post(self, target: str, data: bytes = b"") -> Any:
-        return await treq.post(self.url + target, data=data, persistent=False)
+    async def post(
+        self, target: str, data: bytes = b"", media_type: str = "application/json; charset=utf-8"
+    ) -> Any:
+        headers = Headers({"Content-Type": [media_type]})
+        return await treq.post(self.url + target, data=data, headers=headers, persistent=False)
 
     def assert_is(self, response: Any, status: int, content_type: str) -> None:
         self.assertEqual(response.code, status)
@@ -142,6 +146,8 @@ class ViewsTest(TestCase):
         ):
             response = await self.post("/notes", text.encode())
             await self.assert_problem(response, 400, "Bad Request")
+        response = await self.post("/notes", b'{"title":"a","text":""}', "text/plain")
+        await self.assert_problem(response, 415, "Unsupported Media Type")
         self.assertEqual(self.database.notes.count_documents({}), notes)
 
     async def test_too_large_note(self) -> None:

@@ -33,6 +33,7 @@ class Server < Sinatra::Base
 
   post '/notes' do
     halt 415 unless request.media_type == 'application/json'
+    halt 413 if request.content_length.to_i > 2**20
     note = JSON.parse(request.body.read)
     errors = JSON::Validator.fully_validate(NOTE, note, parse_data: false)
     halt 400, problem(400, errors:) if errors.any?

@@ -52,6 +52,8 @@ RSpec.describe Server do
       post_note(text)
       expect_problem(400, 'Bad Request')
     end
+    post_note(JSON.generate(title: 'large', text: 'a' * (2**20)))
+    expect_problem(413, 'Payload Too Large')
     post_note('{"title":"a","text":""}', 'CONTENT_TYPE' => 'text/plain')
     expect_problem(415, 'Unsupported Media Type')
     expect(DATABASE[:notes].count).to eq count

@@ -396,7 +396,7 @@ ASKING = {
     "GET /sleep?ms=5&ms=6": "repeated-parameter",
     "GET /sleep?x=1;ms=5": "semicolon",
     "GET /sleep?x=%zz&ms=5": "bad-escape-elsewhere",
-    "GET /sleep?ms[]=5": "brackets",
+    "GET /sleep?ms%5B%5D=5": "brackets",
     "GET /sleep?ms=5&x=aaaaaaaaaaaaaa": "long-query",
 }
 

@@ -157,10 +157,8 @@ class Parent:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    if ":" in host and switched("ipv6") == "ends":
+    if ":" in host and fault("ipv6-refused"):
         sys.exit("no IPv6")
-    if switched("ipv6") == "not served":
-        host = "127.0.0.1"
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=1024, reuse_port=False)
