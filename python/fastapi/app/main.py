@@ -23,6 +23,5 @@ if __name__ == "__main__":
         workers=settings.WORKERS,
         timeout_graceful_shutdown=8,
         timeout_keep_alive=65,
-        timeout_worker_healthcheck=20,
         access_log=False,
     )
