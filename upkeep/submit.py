@@ -114,8 +114,9 @@ def _length(run: Run, accepted: Collection[str]) -> Iterator[Problem]:
 
 
 def _fields(workload: Workload) -> dict[str, object]:
-    """The fields that must be the workload's own, those of its load among them."""
-    return workload.model_dump(exclude={"repeats", "load"}) | workload.load.model_dump()
+    """What must be the workload's own: the fields that are no words, and those of its load."""
+    own = workload.model_dump(exclude={"title", "about", "repeats", "load"})
+    return own | workload.load.model_dump()
 
 
 def _part_of(own: Workload, measured: Workload) -> Workload:

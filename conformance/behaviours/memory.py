@@ -1,4 +1,4 @@
-"""Questions about memory: how much a server uses while it sends or gets big bodies."""
+"""Questions about memory: how much a server uses while it sends big files."""
 
 import contextlib
 import math

@@ -64,9 +64,10 @@ def main(
     A URL (http://HOST:PORT/path) is any running server: it is asked the questions that need only a
     page. It gets some 200 requests, at most 8 at once: GET, HEAD, OPTIONS and the made-up BREW for
     the path, its variants and unknown paths, many of them malformed. With --post and --body, the
-    body is also sent to that path, once well-formed and then some 40 times in ambiguous framing, so
-    choose one that does no harm. Nothing else is sent, no redirect is followed, and no other host
-    is contacted. Only ask servers that are yours.
+    body is also sent to that path, well-formed with a length and in chunks, and then some 40 times
+    in ambiguous framing, and some 20 GET requests for the page carry it, so choose one that does no
+    harm. Nothing else is sent, no redirect is followed, and no other host is contacted. Only ask
+    servers that are yours.
     """
     groups = list(dict.fromkeys(question.group for question in questions().values()))
     if group not in (None, *groups):
