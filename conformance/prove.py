@@ -20,7 +20,7 @@ from harness.servers.catalog import Target, servers_of
 from harness.system.scratch import scratch
 
 # Deployments tested at once: their checks mostly wait
-JOBS = len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)) + 3
+JOBS = len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)) + 2
 
 # Servers built at once, while those that are ready are tested: a first build mostly downloads
 _BUILDS = 2
