@@ -26,6 +26,8 @@ pytestmark = pytest.mark.timeout(3600)
 
 Aloud = Callable[[], AbstractContextManager[None]]
 Done = CompletedProcess[str]
+Verdict = dict[str, Any]
+FEW = 3
 LONG: Any = {"timeout": 3500, "errors": None}
 
 
@@ -60,18 +62,33 @@ def check(backing: Services, names: list[str]) -> Done:
 
 
 @pytest.fixture(scope="module")
-def proved(aloud: Aloud) -> tuple[Done, list[Done]]:
-    """The results of `conform all`, and of servers' own checks beside it, which mostly wait."""
+def proved(aloud: Aloud) -> tuple[list[Verdict], list[Done]]:
+    """The verdicts of `conform all`, and servers' own checks beside it, which mostly wait.
+
+    A few deployments that fail while so much runs are tested again by themselves: servers and their
+    supervisors have timeouts of a few seconds, which a busy machine exceeds.
+    """
     names = [server.name for server in find_servers().values() if not is_checked_as_a_copy(server)]
     with aloud(), backing_services() as backing, ThreadPoolExecutor(3) as pool:
         proof = pool.submit(run, "conform", "all", "--json", **LONG)
         checks = [pool.submit(check, backing, half) for half in (names[::2], names[1::2])]
-        return proof.result(), [one.result() for one in checks]
+        verdicts, done = verdicts_of(proof.result()), [one.result() for one in checks]
+        failed = [verdict["target"] for verdict in verdicts if not verdict["passed"]]
+        if 0 < len(failed) <= FEW:
+            again = verdicts_of(run("conform", *failed, "--jobs", "1", "--json", **LONG))
+            verdicts = list({one["target"]: one for one in (*verdicts, *again)}.values())
+    return verdicts, done
 
 
-def test_every_server_keeps_the_contract(proved: tuple[Done, list[Done]]) -> None:
-    done, _ = proved
-    verdicts = json.loads(done.stdout)
+def verdicts_of(done: Done) -> list[Verdict]:
+    """What the task printed; its exit status says whether all have passed."""
+    verdicts: list[Verdict] = json.loads(done.stdout)
+    assert (done.returncode == 0) == all(verdict["passed"] for verdict in verdicts)
+    return verdicts
+
+
+def test_every_server_keeps_the_contract(proved: tuple[list[Verdict], list[Done]]) -> None:
+    verdicts, _ = proved
     failures = {
         verdict["target"]: verdict["error"]
         or [
@@ -90,12 +107,11 @@ def test_every_server_keeps_the_contract(proved: tuple[Done, list[Done]]) -> Non
     whole = {target.name for target in targets if target.server.manifest.parts is None}
     fingerprints = {one["fingerprint"] for one in verdicts if one["target"] in whole}
     assert fingerprints == {hashed(corpus())}, "not that of the contract's own answers"
-    assert done.returncode == 0
     states = states_of(targets)
     assert all(passed_as(target, states[target.name]) for target in targets)
 
 
-def test_servers_pass_their_own_checks(proved: tuple[Done, list[Done]]) -> None:
+def test_servers_pass_their_own_checks(proved: tuple[list[Verdict], list[Done]]) -> None:
     _, checks = proved
     assert [done.returncode for done in checks] == [0, 0]
     passed = "".join(done.stdout for done in checks)
