@@ -50,7 +50,8 @@ def is_checked_as_a_copy(server: Server) -> bool:
     checks = {
         " ".join(word for word in command if word != "--quiet")
         for command in server.manifest.checks
-        if command[0] != "uv"  # installs what the README's pip does
+        # What the README's pip installs, and what is left to its reader's machine
+        if command[0] not in ("uv", "sh")
     }
     return checks <= set(tests) and copied_files(server) == source_files(server.folder)
 
