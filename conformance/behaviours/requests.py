@@ -15,7 +15,7 @@ from conformance import stored
 from conformance.behaviours.lab import STATUS, Lab, asks, worst
 from conformance.behaviours.page import CONTRACT, Inapplicable, Upload
 from conformance.hostile import AMBIGUOUS, AMBIGUOUS_HEADS, BROKEN, SENTINEL, ambiguous
-from conformance.http import Connection, Request, statuses
+from conformance.http import Connection, Garbled, NoAnswer, Request, statuses
 from conformance.subject import Controlled
 
 _TITLE = "of an ambiguous request"
@@ -89,6 +89,17 @@ def _reads_chunks(lab: Lab) -> bool:
     return first < b"400" or bool(then)
 
 
+@cache
+def _fails_by_content(lab: Lab) -> bool:
+    """Whether a valid request fails if the application does not expect its content."""
+    upload = _upload(lab)
+    headers = {"Content_Type": upload.media_type} if upload.media_type else {}
+    try:
+        return lab.ask(upload.path, "POST", b"GET", **headers).status == 500
+    except (NoAnswer, Garbled):
+        return False
+
+
 def _fate(segments: list[bytes], lab: Lab) -> str:
     """Read to the end of the connection, or to the response to the hidden request.
 
@@ -107,7 +118,7 @@ def _fate(segments: list[bytes], lab: Lab) -> str:
         return "closed" if ended else "waits"
     first, *then = statuses(raw) or [b"400"]
     goes_on = lab.page.unknown in then if lab.page.tells else not ended
-    if first == b"500":
+    if first == b"500" and not (segments[0].startswith(b"POST") and _fails_by_content(lab)):
         return "failed"
     if first in _NO_ENDPOINT:
         return "harmless" if goes_on else "not exercised"
