@@ -9,9 +9,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 # What is printed may be a name or an address, of which no part is a style or an emoji.
 progress = Console(stderr=True, highlight=False, markup=False, emoji=False)
-# For tables; wide if stdout is not a terminal
+# For tables; as wide as they are if stdout is not a terminal
 result = Console(
-    highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160
+    highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 1000
 )
 
 

@@ -56,11 +56,10 @@ def _show_group(rows: Sequence[Row], load: Load) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("server", no_wrap=True)
     for heading in (column(first, load), "ratio to first"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("tied", no_wrap=True)
-    for name in others:
-        table.add_column(column(name, load), justify="right", no_wrap=True)
-    table.add_column("errors", justify="right", no_wrap=True)
+        table.add_column(heading, justify="right", overflow="fold")
+    table.add_column("tied")
+    for name in (*(column(name, load) for name in others), "errors"):
+        table.add_column(name, justify="right", overflow="fold")
     for row in rows:
         table.add_row(
             f"{row.target}{' !' if row.warnings else ''}",
