@@ -1,5 +1,6 @@
 """The life cycle of a process: settings, workers, signals."""
 
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from conformance.http import Request
 from conformance.instance import launched
 from conformance.marks import catches, control, serves
 from conformance.subject import Controlled, is_alive
-from harness.servers.catalog import Server, Target
+from harness.servers.catalog import Server
 from harness.servers.settings import SETTINGS
 from harness.system.ports import accepts, answers
 from harness.system.processes import stop, wait_until
@@ -27,6 +28,7 @@ _AT_ONCE = 3  # processes that are given a bad setting: a JVM's start takes both
 _REFUSAL = 150.0  # seconds that it may take to refuse a setting, on a busy machine
 
 _PASSWORD = "not-for-the-log"
+_WORDS = ("PORT", "WORKERS", "THREADS")  # settings that are words, which a command may take
 
 BAD_SETTINGS = (
     ("PORT", "http"),
@@ -43,19 +45,6 @@ BAD_SETTINGS = (
 )
 
 
-# What a server's deployments differ in: what their command takes, and what becomes of a process
-# that ends because of the application
-_OF_THE_COMMAND = ("PORT", "WORKERS", "THREADS", "MONGODB_URL")
-
-
-def _bad_settings(target: Target) -> list[tuple[str, str]]:
-    """By name: all that the server reads, for its first deployment."""
-    read = _read_by(target.server)
-    if target.deployment != target.server.manifest.deployment[0]:
-        read &= set(_OF_THE_COMMAND)
-    return [(name, value) for name, value in BAD_SETTINGS if name in read]
-
-
 def _read_by(server: Server) -> set[str]:
     """The settings that a server's ``.env.example`` lists; all of them if it has none."""
     example = server.folder / ".env.example"
@@ -66,22 +55,56 @@ def _read_by(server: Server) -> set[str]:
 
 
 @serves("mongo", "agents", "slow_api")
-@catches("bad-setting-accepted", "bad-setting-status-0", "bad-setting-unnamed")
+@catches("bad-setting-accepted", "bad-setting-status-0", "bad-setting-unnamed", "settings-listed")
 @catches("bounds-unchecked", "number-prefix-accepted", "password-logged")
 def test_bad_settings(controlled: Controlled) -> None:
-    """Each ends the process before it serves, with a non-zero status and a line that names it."""
-    settings = _bad_settings(controlled.target)
+    """Each ends the process before it serves, with a non-zero status and a line that names it.
+
+    Most servers name several at once, if their command takes what is given to it. What they do not
+    name is set by itself.
+    """
+    read = _read_by(controlled.target.server) - {"HOST"}
+    left = _unnamed(controlled, [(name, value) for name, value in BAD_SETTINGS if name in read])
+    if words := [one for one in left if one[0] in _WORDS]:
+        left = words + _unnamed(controlled, [one for one in left if one not in words])
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        list(pool.map(partial(_require_refused, controlled), *zip(*settings, strict=True)))
+        list(pool.map(partial(_require_named, controlled), left))
 
 
-def _require_refused(controlled: Controlled, name: str, value: str) -> None:
-    with launched(controlled, **{name: value}) as server:
+def _unnamed(controlled: Controlled, settings: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Set them at once, and again without those that are named, until none is."""
+    while settings:
+        together = dict(settings)
+        written = _refusal(controlled, together)
+        named = {name for name in together if _names(written, name)}
+        if not named or _names(written, "HOST"):  # which is right, so others may be, too
+            break
+        settings = [one for one in settings if one[0] not in named or one not in together.items()]
+    return settings
+
+
+def _names(written: str, name: str) -> bool:
+    """Whether a text has the name of a setting, and not just the word, in any letters."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", written)  # colours
+    if name not in (*_WORDS, "HOST"):
+        text = text.upper().replace("-", "_")
+    return re.search(f"(?<![A-Z_]){name}(?![A-Z_])", text) is not None
+
+
+def _refusal(controlled: Controlled, settings: dict[str, str]) -> str:
+    """What a server writes as it refuses these settings."""
+    with launched(controlled, **settings) as server:
         server.serves(_REFUSAL)
         status, written = server.process.poll(), server.log.read_text(errors="replace")
     got = "no end" if status is None else status
-    assert status, f"{name}={value}: expected a non-zero exit status, got {got}: {written[-300:]}"
-    assert _PASSWORD not in written, f"{name}: its password is logged: {written[-300:]!r}"
+    assert status, f"{settings}: expected a non-zero exit status, got {got}: {written[-300:]}"
+    assert _PASSWORD not in written, f"{settings}: a password is logged: {written[-300:]!r}"
+    return written
+
+
+def _require_named(controlled: Controlled, setting: tuple[str, str]) -> None:
+    name, value = setting
+    written = _refusal(controlled, {name: value})
     assert name.lower() in written.lower().replace("-", "_"), (
         f"{name}={value}: expected a line that names it, got {written[-300:]!r}"
     )

@@ -25,7 +25,7 @@ from worker import Worker
 def is_number(value: str, highest: int = 1 << 31) -> bool:
     if fault("number-prefix-accepted"):
         value = value.rstrip("abcdefghijklmnopqrstuvwxyz") or value
-    if fault("bounds-unchecked"):
+    if fault("bounds-unchecked", "settings-listed"):
         return value.lstrip("-").isdigit()
     return value.isdigit() and 0 < int(value) <= highest
 
@@ -55,7 +55,8 @@ def read_settings() -> dict[str, str]:
 
 
 def refuse(bad: dict[str, str]) -> None:
-    named = "a setting is bad" if fault("bad-setting-unnamed") else f"bad: {', '.join(bad)}"
+    names = SETTINGS if fault("settings-listed") else bad
+    named = "a setting is bad" if fault("bad-setting-unnamed") else f"bad: {', '.join(names)}"
     if fault("password-logged"):
         named = f"bad: {bad}"
     print(named, file=sys.stderr)
