@@ -84,28 +84,27 @@ def _unnamed(controlled: Controlled, settings: list[tuple[str, str]]) -> list[tu
 
 
 def _names(written: str, name: str) -> bool:
-    """Whether a text has the name of a setting, and not just the word, in any letters."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", written)  # colours
-    if name not in (*_WORDS, "HOST"):
-        text = text.upper().replace("-", "_")
-    return re.search(f"(?<![A-Z_]){name}(?![A-Z_])", text) is not None
+    """Whether a text has the name of a setting; in capitals, if it is also a word."""
+    text = written if name in (*_WORDS, "HOST") else written.upper().replace("-", "_")
+    return re.search(f"(?<![A-Z]){name}(?![A-Z])", text) is not None
 
 
 def _refusal(controlled: Controlled, settings: dict[str, str]) -> str:
-    """What a server writes as it refuses these settings."""
+    """What a server writes as it refuses these settings, without colours."""
     with launched(controlled, **settings) as server:
         server.serves(_REFUSAL)
         status, written = server.process.poll(), server.log.read_text(errors="replace")
     got = "no end" if status is None else status
     assert status, f"{settings}: expected a non-zero exit status, got {got}: {written[-300:]}"
     assert _PASSWORD not in written, f"{settings}: a password is logged: {written[-300:]!r}"
-    return written
+    return re.sub(r"\x1b\[[0-9;]*m", "", written)
 
 
 def _require_named(controlled: Controlled, setting: tuple[str, str]) -> None:
+    """A setting that is set by itself may be named in any letters."""
     name, value = setting
     written = _refusal(controlled, {name: value})
-    assert name.lower() in written.lower().replace("-", "_"), (
+    assert _names(written.upper(), name), (
         f"{name}={value}: expected a line that names it, got {written[-300:]!r}"
     )
 
