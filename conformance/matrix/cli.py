@@ -66,8 +66,9 @@ def main(
     the path, its variants and unknown paths, many of them malformed. With --post and --body, the
     body is also sent to that path, well-formed with a length and in chunks, and then some 40 times
     in ambiguous framing, and some 20 GET requests for the page carry it, so choose one that does no
-    harm. Nothing else is sent, no redirect is followed, and no other host is contacted. Only ask
-    servers that are yours.
+    harm. Where that gets a 500, the body `GET` is sent once, to see whether any content does.
+    Nothing else is sent, no redirect is followed, and no other host is contacted. Only ask servers
+    that are yours.
     """
     groups = list(dict.fromkeys(question.group for question in questions().values()))
     if group not in (None, *groups):
